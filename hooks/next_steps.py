@@ -1,0 +1,123 @@
+"""The commands that the user types next, for their tools and their system."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from plan import has_package, venv_python
+from project import REQUIREMENTS, Project
+from repository import is_repository
+
+_RUN_PREFIX = {"uv": "uv run ", "poetry": "poetry run ", "pdm": "pdm run ", "pip": ""}
+
+
+def test_command(project: Project) -> str:
+    """Return the one command that runs the same tests."""
+    if project.foreign:
+        prefix = (
+            "uv run --with pytest " if project.manager == "uv" else _RUN_PREFIX[project.manager]
+        )
+        return f"{prefix}python -m pytest {project.package}"
+    if shutil.which("uv"):
+        return "uv run python -m pytest"
+    python = _relative_venv_python()
+    if has_package(project.folder / ".venv", "pytest"):
+        return f"{python} -m pytest"
+    install = f'{python} -m pip install -U "pip>=25.1" && {python} -m pip install -e . --group dev'
+    return f"{_python_name()} -m venv .venv && {install} && {python} -m pytest"
+
+
+def after_copy(project: Project) -> list[str]:
+    """Return what to type after the first copy, ready to print."""
+    lines = ["Next:"]
+    if (change := _change_folder(project.folder)) is not None:
+        lines.append(f"  {change}")
+    lines += _use_in_existing(project) if project.foreign else [f"  {ask_command(project)}"]
+    return lines + _commit(project)
+
+
+def ask_command(project: Project) -> str:
+    """Return the question that needs neither a key nor a network."""
+    question = 'ask "hello" --model chat://offline/echo'
+    if project.foreign:
+        return f"{_RUN_PREFIX[project.manager]}python -m {project.import_path} {question}"
+    if shutil.which("uv"):
+        return f"uv run {project.name} {question}"
+    scripts = _relative_venv_python().removesuffix("python")
+    return f"{scripts}{project.name} {question}"
+
+
+def add_command(project: Project) -> str:
+    """Return the command that adds agentkit's packages with the project's own manager."""
+    if project.manager == "uv":
+        return f"uv add -r {REQUIREMENTS}"
+    if project.manager == "pip":
+        return f"python -m pip install -r {REQUIREMENTS}"
+    # Written out: neither tool reads the file, and no shell is asked to split it.
+    needs = " ".join(f'"{need}"' for need in _requirements(project.folder))
+    return f"{project.manager} add {needs}"
+
+
+def _use_in_existing(project: Project) -> list[str]:
+    return [
+        f"  {add_command(project)}",
+        f"  {ask_command(project)}",
+        "In your code:",
+        "  import asyncio",
+        f"  from {project.import_path} import Agent",
+        '  print(asyncio.run(Agent("chat://offline/echo").chat("hello")))',
+        "If you measure coverage, leave agentkit out (it has its own tests), in pyproject.toml:",
+        "  [tool.coverage.run]",
+        '  omit = ["*/agentkit/*"]',
+    ]
+
+
+def _commit(project: Project) -> list[str]:
+    message = (
+        '  git commit -m "Add agentkit"' if project.foreign else '  git commit -m "First commit"'
+    )
+    if not shutil.which("git"):
+        return ["Install git and commit the project: updates need a clean, committed tree."]
+    start = [] if is_repository(project.folder) else ["  git init"]
+    why = "Then commit everything, lock files included: updates need a clean, committed tree."
+    return [why, *start, "  git add .", message]
+
+
+def _change_folder(folder: Path) -> str | None:
+    """Return the cd from the shell's folder to the project; None when it is there already."""
+    shell = Path(os.environ.get("PWD", ""))
+    if not shell.is_absolute() or not shell.is_dir():
+        return f"cd {_quote(str(folder))}"
+    if shell.resolve() == folder.resolve():
+        return None
+    try:
+        relative = os.path.relpath(folder.resolve(), shell.resolve())
+    except ValueError:
+        return f"cd {_quote(str(folder))}"
+    return f"cd {_quote(min(relative, str(folder), key=len))}"
+
+
+def _quote(text: str) -> str:
+    return subprocess.list2cmdline([text]) if sys.platform == "win32" else shlex.quote(text)
+
+
+def _requirements(folder: Path) -> list[str]:
+    try:
+        lines = (folder / REQUIREMENTS).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    needs = (line.split("#")[0].strip().replace('"', "'") for line in lines)
+    return [need for need in needs if need]
+
+
+def _relative_venv_python() -> str:
+    return str(venv_python(Path(".venv")).with_suffix(""))
+
+
+def _python_name() -> str:
+    return "py" if sys.platform == "win32" else "python3"

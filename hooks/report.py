@@ -1,0 +1,25 @@
+"""The files that the hook leaves in `.agentkit/`, where git does not see them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TextIO
+
+FOLDER = ".agentkit"
+LOG = f"{FOLDER}/post_gen.log"
+
+
+def open_log(project: Path) -> TextIO:
+    """Create the folder and an empty log in it; OSError when the project cannot be written."""
+    folder = project / FOLDER
+    folder.mkdir(exist_ok=True)
+    (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+    # Line by line: what a killed hook has done so far can be read.
+    return (project / LOG).open("w", encoding="utf-8", errors="replace", buffering=1)
+
+
+def write_report(project: Path, status: str, summary: str, lines: list[str]) -> None:
+    """Write what Copier's after-message reads: JSON, which is YAML as well."""
+    text = json.dumps({"status": status, "summary": summary, "lines": lines}, indent=1)
+    (project / FOLDER / "post_gen.yml").write_text(text + "\n", encoding="utf-8")

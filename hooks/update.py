@@ -1,0 +1,153 @@
+"""What an update did to the project, so that no edit is lost without a word."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import environment
+import repository
+from project import REQUIREMENTS, Project
+
+UNDO = "git reset -q -- . && git checkout -q -- . && git clean -fdq ."
+_ANSWERS = ".copier-answers.yml"
+_ROOT = "template/"
+_CODE_ROOT = "{{ code_root }}"
+# Beside agentkit the only files that an update still renders; all others are the user's.
+_OWNED = ("pyproject.toml", REQUIREMENTS)
+_RENDER_TIMEOUT = 120.0
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Blob ids by project path: the template before and after, the project before the update."""
+
+    old: dict[str, str]
+    new: dict[str, str]
+    head: dict[str, str]
+
+    def edited(self, path: str) -> bool:
+        """Tell whether the user had changed a file that Copier copies byte for byte."""
+        return path in self.head and path in self.old and self.head[path] != self.old[path]
+
+    def changed(self, path: str) -> bool:
+        """Tell whether the new version of the template has another text for a file."""
+        return path in self.new and self.new[path] != self.old.get(path)
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Paths that the project does not have: deleted with the user's edits, or not brought."""
+
+    edits: list[str]
+    missed: list[str]
+
+
+def find_conflicts(project: Project) -> list[str]:
+    """Return files with conflict markers and the .rej files of `--conflict rej`."""
+    unmerged = repository.paths(
+        project.folder, "diff", "--name-only", "--diff-filter=U", "--relative", "-z"
+    )
+    new = repository.paths(project.folder, "ls-files", "-z", "--others", "--exclude-standard")
+    return sorted({*unmerged, *(path for path in new if path.endswith(".rej"))})
+
+
+def read_trees(project: Project, template: Path) -> Trees | None:
+    """Read both versions of the template and the project's last commit; None if one is unknown."""
+    old = repository.blobs(template, os.environ.get("VERSION_FROM", ""), _ROOT)
+    # Copier has checked the new version out there.
+    new = repository.blobs(template, "HEAD", _ROOT)
+    head = repository.blobs(project.folder, "HEAD", ".")
+    if old is None or new is None or head is None:
+        return None
+    return Trees(_in_project(old, project), _in_project(new, project), head)
+
+
+def describe_merge(project: Project, trees: Trees, conflicts: list[str]) -> list[str]:
+    """Say which files the update changed, and in which of them it kept the user's edits."""
+    touched = repository.paths(project.folder, "diff", "--name-only", "--relative", "-z", "HEAD")
+    touched += repository.paths(project.folder, "ls-files", "-z", "--others", "--exclude-standard")
+    clean = set(touched) - {*conflicts, _ANSWERS}
+    edited = {path for path in clean if trees.edited(path)}
+    merged = {path for path in edited if (project.folder / path).exists()}
+    return [
+        *listing("Changed by the update:", clean - edited),
+        *listing("Merged with your edits:", merged),
+    ]
+
+
+def find_lost(project: Project, trees: Trees, template: Path) -> Lost:
+    """Compare what should be there with what is there."""
+    gone = {path for path in {*trees.old, *trees.new} if not (project.folder / path).exists()}
+    edits = {path for path in gone if trees.edited(path)}
+    missed = {path for path in gone - edits if path in trees.old and trees.changed(path)}
+    if missed and (rendered := render(template, project)) is not None:
+        # What Copier would not write for these answers is switched off, not missing.
+        missed &= rendered
+    return Lost(sorted(edits), sorted(missed))
+
+
+def render(template: Path, project: Project) -> set[str] | None:
+    """Return the files of a fresh project with the same answers; None when that fails."""
+    answers = project.folder / _ANSWERS
+    with tempfile.TemporaryDirectory(prefix="agentkit-", ignore_cleanup_errors=True) as folder:
+        target = Path(folder) / "fresh"
+        command = [sys.executable, "-m", "copier", "copy", "-T", "-q", "--defaults"]
+        command += ["-r", "HEAD", "--data-file", str(answers), str(template), str(target)]
+        try:
+            subprocess.run(
+                command,
+                cwd=folder,
+                env=environment.for_git(os.environ),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_RENDER_TIMEOUT,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return {path.relative_to(target).as_posix() for path in target.rglob("*")}
+
+
+def describe_lost(lost: Lost) -> list[str]:
+    """Say what is gone and how to get it back."""
+    lines = listing(
+        "REMOVED although you had edited it (switched off, or gone from the template):", lost.edits
+    )
+    lines += [f"    your version: git show HEAD:./{path}" for path in lost.edits[:_SHOWN]]
+    return lines + listing(
+        "CHANGED in the template, but your project has no such file (deleted or renamed by you):",
+        lost.missed,
+    )
+
+
+def listing(title: str, found: Iterable[str]) -> list[str]:
+    """Return a title and indented paths, or nothing when there are none."""
+    all_paths = sorted(found)
+    rest = len(all_paths) - _SHOWN
+    more = [f"    and {rest} more, see: git status"] if rest > 0 else []
+    return [title, *(f"    {path}" for path in all_paths[:_SHOWN]), *more] if all_paths else []
+
+
+def _in_project(tree: dict[str, str], project: Project) -> dict[str, str]:
+    """Translate template paths to project paths; keep what an update may change."""
+    found = {}
+    for path, blob in tree.items():
+        target = (
+            path.removeprefix(_ROOT)
+            .removesuffix(".jinja")
+            .replace(_CODE_ROOT + "/", _prefix(project))
+        )
+        if target.startswith(project.package + "/") or target in _OWNED:
+            found[target] = blob
+    return found
+
+
+def _prefix(project: Project) -> str:
+    return "" if project.code_root == "." else project.code_root.rstrip("/") + "/"

@@ -1,0 +1,1 @@
+"""The agent: a system prompt, tools and sessions round a requester."""

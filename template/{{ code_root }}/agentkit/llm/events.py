@@ -1,0 +1,77 @@
+"""What `stream()` yields, in the order it happens; the last event is always `Finished`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..messages import Message, ToolCall
+from ..observability.records import ToolFinished, ToolStarted
+from .result import GenerateResult
+
+__all__ = [
+    "Appended",
+    "ApprovalNeeded",
+    "Event",
+    "Finished",
+    "Retrying",
+    "TextDelta",
+    "ThinkingDelta",
+    "ToolFinished",
+    "ToolStarted",
+]
+
+
+@dataclass(slots=True)
+class TextDelta:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class ThinkingDelta:
+    """A piece of the reasoning that the provider shows."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The current model call starts over after `delay` seconds: its deltas so far are void."""
+
+    attempt: int
+    reason: str
+    delay: float
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalNeeded:
+    """A tool waits for `approve(call)`."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Messages that now belong to the conversation; comes before what follows from them."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The run is over; the same result as `run()` returns."""
+
+    result: GenerateResult
+
+
+Event = (
+    TextDelta
+    | ThinkingDelta
+    | Retrying
+    | ToolStarted
+    | ToolFinished
+    | ApprovalNeeded
+    | Appended
+    | Finished
+)

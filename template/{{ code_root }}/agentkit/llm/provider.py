@@ -1,0 +1,124 @@
+"""The seam to a provider: one request in, one reply out, deltas on the way if someone listens."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol
+
+from ..errors import ConfigError
+from ..messages import Message, Reply, ToolCall, clean, encode_json
+from ..observability.redact import add_secret
+from ..tools.tool import Tool
+from ..transport import HttpClients
+from .events import TextDelta, ThinkingDelta
+from .model_uri import ModelURI
+from .providers.presets import PRESETS, Preset
+from .schema import OutputSchema
+
+Delta = TextDelta | ThinkingDelta
+
+
+@dataclass(slots=True)
+class Request:
+    """One model call as a provider gets it.
+
+    `messages` is shared with the caller and must not be changed; `settings` holds only what was
+    asked for, under the names of `model_uri.SETTINGS`.
+    """
+
+    messages: Sequence[Message]
+    tools: Sequence[Tool] = ()
+    schema: OutputSchema | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+class Provider(Protocol):
+    """Calls a model. Raises `LlmError` only, never an error of an SDK or of HTTP."""
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the reply of one call."""
+        ...
+
+    def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]:
+        """Yield deltas as they come, then exactly one reply."""
+        ...
+
+
+def create_provider(uri: ModelURI, clients: HttpClients) -> Provider:
+    """Return the provider of a URI. Raises `ConfigError` that names what to add or set.
+
+    Adapters are found by name, so one that was not generated costs nothing and one that is added
+    later needs no registration.
+    """
+    if uri.provider == "offline":
+        from .providers.offline import create
+
+        return create(uri)
+    preset = PRESETS.get(uri.provider)
+    if uri.protocol == "chat" and (preset is not None or uri.base_url is not None):
+        from .providers.openai_compatible import OpenAiCompatible
+
+        preset = preset or Preset(str(uri.base_url), None)
+        return OpenAiCompatible(uri, preset, resolve_key(uri, preset.key), clients)
+    return _sdk_provider(uri, clients)
+
+
+def _sdk_provider(uri: ModelURI, clients: HttpClients) -> Provider:
+    for name in (uri.provider, "litellm"):
+        try:
+            module = import_module(f".providers.{name}", __package__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__package__}.providers.{name}":
+                raise ConfigError(f"model URI {uri}: install {error.name} first") from None
+            continue
+        provider: Provider = module.create(uri, clients)
+        return provider
+    known = ", ".join(sorted(PRESETS))
+    raise ConfigError(
+        f"model URI {uri}: this project has no adapter for {uri.protocol}://{uri.provider}. "
+        f"Add its SDK (copier update --data 'sdks=[…]'), give a baseURL that speaks Chat "
+        f"Completions, or use one of: {known}"
+    )
+
+
+def resolve_key(uri: ModelURI, variable: str | None) -> str | None:
+    """Return the key: from the URI, else from the environment; a blank one counts as missing.
+
+    `variable` is the preset's; without one the key is optional and `{PROVIDER}_API_KEY` is used.
+    An address of the user's own may need no key. Raises `ConfigError` when one is missing.
+    """
+    name = variable or f"{uri.provider.upper().replace('-', '_').replace('.', '_')}_API_KEY"
+    key = uri.api_key or os.environ.get(name, "").strip()
+    if key:
+        add_secret(key)
+        return key
+    if variable is None or uri.base_url is not None:
+        return None
+    raise ConfigError(
+        f"{name} is not set, and {uri.provider} needs a key. Set it (export {name}=…, or in .env), "
+        "or try without a key: --model chat://offline/echo"
+    )
+
+
+def parse_tool_call(
+    call_id: str, name: str, raw: str, replay: dict[str, Any] | None = None
+) -> ToolCall:
+    """Return a call from the arguments a model wrote; what is no JSON object becomes `malformed`.
+
+    Nothing at all and `null` mean no arguments.
+    """
+    try:
+        arguments = json.loads(raw) if raw.strip() else {}
+    except ValueError:
+        return ToolCall(call_id, name, {}, clean(raw), replay)
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, dict):
+        return ToolCall(call_id, name, {}, clean(raw), replay)
+    if "\\u" in raw or not raw.isascii():  # escapes may spell half of a surrogate pair
+        arguments = json.loads(clean(encode_json(arguments)))
+    return ToolCall(call_id, name, arguments, None, replay)

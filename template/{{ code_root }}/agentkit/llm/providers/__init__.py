@@ -1,0 +1,1 @@
+"""Adapters, one small file each; `create_provider` imports the one a URI asks for."""

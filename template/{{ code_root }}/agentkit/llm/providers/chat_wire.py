@@ -1,0 +1,72 @@
+"""Messages as Chat Completions wants them: pure functions from values to JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...messages import Image, Message, Part, Text, Thinking, ToolResult, encode_json
+
+
+def wire_message(message: Message, dialect: str) -> str:
+    """Return one message as JSON: several objects joined by commas, or "" for nothing to say."""
+    match message.role:
+        case "assistant":
+            return _assistant(message, dialect)
+        case "tool":
+            return ",".join(map(encode_json, _tool_messages(message)))
+        case role:
+            return encode_json({"role": role, "content": _content(message.parts)})
+
+
+def _assistant(message: Message, dialect: str) -> str:
+    wire: dict[str, Any] = {"role": "assistant"}
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments_text},
+        }
+        for call in message.tool_calls
+    ]
+    text = message.text
+    if not text and not calls:
+        return ""
+    wire["content"] = text or None
+    if calls:
+        wire["tool_calls"] = calls
+    for part in message.parts:
+        if isinstance(part, Thinking) and part.replay:
+            wire |= part.replay.get(dialect, {})
+    return encode_json(wire)
+
+
+def _tool_messages(message: Message) -> list[dict[str, Any]]:
+    """Return one message per result; images follow in a user message, tools may not send them."""
+    wire: list[dict[str, Any]] = [
+        {"role": "tool", "tool_call_id": result.call_id, "content": _result_text(result)}
+        for result in message.tool_results
+    ]
+    images = [p for r in message.tool_results for p in r.content if isinstance(p, Image)]
+    if images:
+        note = Text("Images from the tool results above:")
+        wire.append({"role": "user", "content": _content((note, *images))})
+    return wire
+
+
+def _result_text(result: ToolResult) -> str:
+    text = result.text or "(an image, see below)"
+    return f"Error: {text}" if result.is_error else text
+
+
+def _content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
+    if len(parts) == 1 and isinstance(parts[0], Text):
+        return parts[0].text
+    content: list[dict[str, Any]] = []
+    for part in parts:
+        if isinstance(part, Image):
+            url = f"data:{part.media_type};base64,{part.data}"
+            content.append({"type": "image_url", "image_url": {"url": url}})
+        elif isinstance(part, Text):
+            content.append({"type": "text", "text": part.text})
+    return content

@@ -1,0 +1,179 @@
+"""Chat Completions straight over HTTP: OpenAI and every server that speaks its protocol.
+
+No SDK: bytes go out, bytes come in. Each message is encoded once and its text reused.
+Reference: https://platform.openai.com/docs/api-reference/chat
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import httpx2
+
+from ...errors import ConfigError, ConnectionFailed, LlmError, MalformedReply
+from ...messages import Message, Reply, clean, encode_json
+from ...observability.redact import add_url_secrets, mask
+from ...tools.tool import Tool
+from ...transport import HttpClients
+from ..model_uri import ModelURI
+from ..provider import Delta, Request
+from ..schema import OutputSchema
+from .chat_reply import ReplyParser, failure, reply_of
+from .chat_wire import wire_message
+from .presets import Preset
+from .sse import data_events
+
+_EVERYWHERE = {"temperature": "temperature", "top_p": "top_p", "stop": "stop", "seed": "seed"}
+
+
+class OpenAiCompatible:
+    """A provider behind `POST {base_url}/chat/completions`."""
+
+    def __init__(
+        self, uri: ModelURI, preset: Preset, key: str | None, clients: HttpClients
+    ) -> None:
+        base_url = uri.base_url or _expand(preset.base_url)
+        add_url_secrets(base_url)
+        address, _, query = base_url.partition("?")
+        self._url = f"{address.rstrip('/')}/chat/completions" + (f"?{query}" if query else "")
+        self._headers = {"content-type": "application/json"}
+        if key:
+            self._headers["authorization"] = f"Bearer {key}"
+        self._provider = uri.provider
+        self._preset = preset
+        self._clients = clients
+        self._names = {**_EVERYWHERE, **preset.settings, "max_tokens": preset.max_tokens}
+        self._head = f'{{"model":{encode_json(uri.model)},"messages":['
+        self._model = uri.model
+        self._tools: tuple[Sequence[Tool], str] = ((), "")
+        self._settings(uri.settings)  # refuse at once what the provider does not take
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the reply of one request: one POST, no stream."""
+        body = self._body(request)
+        client = self._clients.get(self._url)
+        try:
+            response = await client.post(self._url, content=body, headers=self._headers)
+        except httpx2.HTTPError as error:
+            problem = self._broken(error)
+        else:
+            if response.status_code == 200:
+                return reply_of(response.content, self._provider, self._preset.replay, self._model)
+            problem = failure(
+                self._provider, response.status_code, response.content, response.headers
+            )
+        raise problem  # outside the handler: its context would carry the request and its key
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]:
+        """Yield the deltas of one streamed request, then the reply."""
+        body = self._body(request, ',"stream":true,"stream_options":{"include_usage":true}')
+        parser = ReplyParser(self._provider, self._preset.replay, self._model)
+        client = self._clients.get(self._url)
+        problem: LlmError | None = None
+        try:
+            async with client.stream(
+                "POST", self._url, content=body, headers=self._headers
+            ) as response:
+                if response.status_code != 200:
+                    data = await response.aread()
+                    raise failure(self._provider, response.status_code, data, response.headers)
+                async with aclosing(data_events(response.aiter_bytes())) as events:
+                    async for event in events:
+                        delta = parser.feed(event)
+                        if delta is not None:
+                            yield delta
+        except httpx2.HTTPError as error:
+            problem = self._broken(error)
+        if problem is not None:
+            raise problem
+        yield parser.reply()
+
+    def _body(self, request: Request, stream: str = "") -> bytes:
+        dialect = self._provider
+        fragments = [message.wire(dialect, self._encode) for message in request.messages]
+        tail = self._tail(request)
+        return f"{self._head}{','.join(filter(None, fragments))}]{tail}{stream}}}".encode()
+
+    def _encode(self, message: Message) -> str:
+        return wire_message(message, self._provider)
+
+    def _tail(self, request: Request) -> str:
+        parts = {
+            name: encode_json(value) for name, value in self._settings(request.settings).items()
+        }
+        tools = self._tools_text(request.tools)
+        schema = request.schema
+        if schema is not None and self._preset.answer == "tool":
+            answer = encode_json(_answer_tool(schema))
+            tools = f"{tools},{answer}" if tools else answer
+            parts["tool_choice"] = '"required"'
+        elif schema is not None:
+            parts["response_format"] = encode_json(_response_format(schema))
+        if tools:
+            parts["tools"] = f"[{tools}]"
+        return "".join(f',"{name}":{text}' for name, text in parts.items())
+
+    def _tools_text(self, tools: Sequence[Tool]) -> str:
+        """Return the tools' JSON, made once as long as a run passes the same sequence."""
+        if self._tools[0] is not tools:
+            self._tools = (tools, ",".join(encode_json(_function(tool)) for tool in tools))
+        return self._tools[1]
+
+    def _settings(self, settings: dict[str, Any]) -> dict[str, Any]:
+        wire: dict[str, Any] = {}
+        for name, value in settings.items():
+            if name not in self._names or (name == "reasoning" and isinstance(value, int)):
+                shown = "a reasoning budget in tokens" if name in self._names else name
+                raise ConfigError(
+                    f"{self._provider} does not take {shown} through Chat Completions; "
+                    f"it takes: {', '.join(self._names)}"
+                )
+            wire[self._names[name]] = value
+        return wire
+
+    def _broken(self, error: httpx2.HTTPError) -> LlmError:
+        """Return what a failure below HTTP means; the original may carry the request's key."""
+        where = mask(self._url.partition("?")[0])
+        text = mask(f"{type(error).__name__}: {error}").rstrip(": ")
+        if isinstance(error, httpx2.DecodingError):
+            return MalformedReply(f"{self._provider} sent a body that cannot be decoded ({text})")
+        hint = "; is the server running?" if isinstance(error, httpx2.ConnectError) else ""
+        return ConnectionFailed(f"no reply from {where} ({text}){hint}")
+
+
+def _expand(base_url: str) -> str:
+    """Fill `{NAME}` in an address from the environment."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1], "").strip()
+        if not found:
+            raise ConfigError(f"{match[1]} is not set; it is part of the provider's address")
+        return found
+
+    return re.sub(r"\{([A-Z_]+)\}", value, base_url)
+
+
+def _function(tool: Tool) -> dict[str, Any]:
+    function = {"name": tool.name, "parameters": tool.parameters}
+    if tool.description:
+        function["description"] = clean(tool.description)
+    return {"type": "function", "function": function}
+
+
+def _answer_tool(schema: OutputSchema) -> dict[str, Any]:
+    function = {
+        "name": f"answer_{schema.name}"[:64],
+        "description": "Call this once, with the final answer.",
+        "parameters": schema.schema,
+    }
+    return {"type": "function", "function": function}
+
+
+def _response_format(schema: OutputSchema) -> dict[str, Any]:
+    wire: dict[str, Any] = {"name": schema.name, "schema": schema.strict or schema.schema}
+    wire["strict"] = schema.strict is not None
+    return {"type": "json_schema", "json_schema": wire}

@@ -1,0 +1,95 @@
+"""The tools of one turn, run in parallel; results come back in the order of the calls."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+
+from ..messages import Message, ToolCall, ToolResult
+from ..observability.records import ToolFinished, ToolStarted
+from ..observability.run_context import RunContext
+from ..tools.registry import Approve, ToolRegistry, error_result
+from ..tools.tool import ToolContext
+from .events import ApprovalNeeded
+from .spend import Spend, current_spend
+
+CLEANUP = 5.0  # seconds that cancelled tools get to end
+
+ToolEvent = ToolStarted | ToolFinished | ApprovalNeeded
+
+
+@dataclass(slots=True)
+class ToolStep:
+    """What the tools of a run share."""
+
+    registry: ToolRegistry
+    tool_context: ToolContext
+    approve: Approve | None
+    ctx: RunContext
+    spend: Spend
+
+    async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolEvent | Message, None]:
+        """Yield what happens, then the tool message with a result for every call.
+
+        When the consumer stops or the task is cancelled, running tools are cancelled too.
+        """
+        happened: asyncio.Queue[ToolEvent | None] = asyncio.Queue()
+        context = contextvars.copy_context()
+        context.run(current_spend.set, self.spend)
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(self._one(c, happened), context=context.copy()) for c in calls]
+        try:
+            running = len(tasks)
+            while running:
+                event = await happened.get()
+                if event is None:
+                    running -= 1
+                else:
+                    yield event
+            results = (self._result(call, task) for call, task in zip(calls, tasks, strict=True))
+            message = Message("tool", tuple(results))
+        finally:
+            await _end(tasks)
+        yield message
+
+    async def _one(self, call: ToolCall, happened: asyncio.Queue[ToolEvent | None]) -> ToolResult:
+        async def approve(asked: ToolCall) -> bool:
+            assert self.approve is not None
+            happened.put_nowait(ApprovalNeeded(asked))
+            answer = self.approve(asked)
+            return await answer if inspect.isawaitable(answer) else bool(answer)
+
+        try:
+            self._tell(ToolStarted(call, self.spend.run), happened)
+            started = time.perf_counter()
+            result = await self.registry.execute(
+                call, self.tool_context, approve if self.approve else None
+            )
+            seconds = time.perf_counter() - started
+            self._tell(ToolFinished(call, result, seconds, self.spend.run), happened)
+            return result
+        finally:
+            happened.put_nowait(None)
+
+    def _tell(
+        self, event: ToolStarted | ToolFinished, happened: asyncio.Queue[ToolEvent | None]
+    ) -> None:
+        self.ctx.notify(event)
+        happened.put_nowait(event)
+
+    def _result(self, call: ToolCall, task: asyncio.Task[ToolResult]) -> ToolResult:
+        if task.cancelled():
+            return error_result(call, "The tool was cancelled.")
+        return task.result()
+
+
+async def _end(tasks: Sequence[asyncio.Task[ToolResult]]) -> None:
+    running = [task for task in tasks if not task.done()]
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running, timeout=CLEANUP)

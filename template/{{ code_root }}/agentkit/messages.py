@@ -1,0 +1,268 @@
+"""The values every layer speaks: parts, messages, usage, replies. Their JSON is what is stored.
+
+Pure data: no I/O and no provider's types. What a provider wants back unchanged (signatures,
+encrypted reasoning) rides in a part's `replay`, keyed by the dialect that made it.
+A message is immutable, so each text made of it (JSON, wire, log) is made at most once and kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Role = Literal["system", "user", "assistant", "tool"]
+FinishReason = Literal[
+    "stop", "length", "refused", "blocked", "empty", "max_steps", "limit", "invalid"
+]
+Replay = dict[str, Any]
+
+IMAGE_WEIGHT = 6_000  # characters an image counts for, about what providers charge for one
+encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def clean(text: str) -> str:
+    """Return the text with lone surrogates replaced: they cannot be sent, stored or logged."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of text."""
+
+    text: str
+    replay: Replay | None = None
+    type: Literal["text"] = "text"
+
+    def __post_init__(self) -> None:
+        if not self.text.isascii():
+            object.__setattr__(self, "text", clean(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image: its media type (`image/png`) and its bytes in base64."""
+
+    media_type: str
+    data: str
+    type: Literal["image"] = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """The model's reasoning: readable text if the provider shows it, opaque data in `replay`."""
+
+    text: str = ""
+    replay: Replay | None = None
+    type: Literal["thinking"] = "thinking"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean(self.text))
+
+
+class _ArgumentsText:
+    __slots__ = ("_arguments_text",)
+
+    _arguments_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall(_ArgumentsText):
+    """A tool the model wants run. `malformed` holds arguments that were no JSON object."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    malformed: str | None = None
+    replay: Replay | None = None
+    type: Literal["tool_call"] = "tool_call"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_arguments_text", "")
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments as JSON; an empty object when what the model wrote was malformed."""
+        if not self._arguments_text:
+            object.__setattr__(self, "_arguments_text", clean(encode_json(self.arguments)))
+        return self._arguments_text
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call came to; `is_error` tells the model that it failed."""
+
+    call_id: str
+    name: str
+    content: tuple[Text | Image, ...] = ()
+    is_error: bool = False
+    type: Literal["tool_result"] = "tool_result"
+
+    @property
+    def text(self) -> str:
+        """All text of the result."""
+        return "\n".join(part.text for part in self.content if isinstance(part, Text))
+
+
+Part = Annotated[Text | Image | Thinking | ToolCall | ToolResult, Field(discriminator="type")]
+
+
+class _Made:
+    """Slots for what was made of a message; equality, JSON and `replace()` ignore them."""
+
+    __slots__ = ("_json", "_log", "_weight", "_wire")
+
+    _json: bytes | None
+    _log: str | None
+    _weight: int
+    _wire: dict[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Message(_Made):
+    """One turn of a conversation: who speaks, and the parts of what is said."""
+
+    role: Role
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.parts) is not tuple:
+            object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "_json", None)
+        object.__setattr__(self, "_log", None)
+        object.__setattr__(self, "_weight", -1)
+        object.__setattr__(self, "_wire", None)
+
+    @classmethod
+    def system(cls, text: str) -> Message:
+        """Return a system message."""
+        return cls("system", (Text(text),))
+
+    @classmethod
+    def user(cls, text: str) -> Message:
+        """Return a user message."""
+        return cls("user", (Text(text),))
+
+    @classmethod
+    def assistant(cls, text: str) -> Message:
+        """Return an assistant message."""
+        return cls("assistant", (Text(text),))
+
+    @property
+    def text(self) -> str:
+        """All text parts joined."""
+        return "".join([part.text for part in self.parts if isinstance(part, Text)])
+
+    @property
+    def tool_calls(self) -> list[ToolCall]:
+        """The calls in order."""
+        return [part for part in self.parts if isinstance(part, ToolCall)]
+
+    @property
+    def tool_results(self) -> list[ToolResult]:
+        """The results in order."""
+        return [part for part in self.parts if isinstance(part, ToolResult)]
+
+    @property
+    def weight(self) -> int:
+        """Characters of text, arguments and results; an image counts 6,000."""
+        if self._weight < 0:
+            object.__setattr__(self, "_weight", sum(map(_weight, self.parts)))
+        return self._weight
+
+    def to_json(self) -> bytes:
+        """Return the message as JSON, the format sessions are stored in."""
+        if self._json is None:
+            made = _adapter().dump_json(self, exclude_none=True)
+            object.__setattr__(self, "_json", made)
+            return made
+        return self._json
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Message:
+        """Return the message that `to_json` wrote; raises `ValueError` for anything else."""
+        return _adapter().validate_json(data)
+
+    def wire(self, dialect: str, make: Callable[[Message], str]) -> str:
+        """Return the message in a provider's dialect, made by `make` the first time."""
+        made = self._wire
+        if made is None:
+            made = {}
+            object.__setattr__(self, "_wire", made)
+        text = made.get(dialect)
+        if text is None:
+            text = made[dialect] = make(self)
+        return text
+
+    def log_text(self, make: Callable[[Message], str]) -> str:
+        """Return the message as the call log shows it, made by `make` the first time."""
+        if self._log is None:
+            made = make(self)
+            object.__setattr__(self, "_log", made)
+            return made
+        return self._log
+
+
+@cache
+def _adapter() -> TypeAdapter[Message]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Message)
+
+
+def _weight(part: Part) -> int:
+    match part:
+        case Text() | Thinking():
+            return len(part.text)
+        case ToolCall():
+            return len(part.name) + len(part.malformed or part.arguments_text)
+        case ToolResult():
+            return sum(map(_weight, part.content))
+        case _:
+            return IMAGE_WEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of calls. Input includes what came from a cache, output includes reasoning."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one model call produced. `raw` is the text as it came, `detail` a refusal's reason."""
+
+    message: Message
+    finish_reason: FinishReason
+    usage: Usage
+    model: str
+    raw: str = ""
+    detail: str = ""

@@ -1,0 +1,1 @@
+"""Logs, costs, redaction and the record of every model call."""

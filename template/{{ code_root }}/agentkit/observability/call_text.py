@@ -1,0 +1,203 @@
+"""What the call log writes: each record as a piece of YAML that may be appended to the one before.
+
+A call's file is one mapping whose keys come in the order in which things happen: the request,
+`attempts` as they end, `outcome` last. So a file cut off after any piece is whole YAML. Secrets
+are masked before text is laid out, since no search would find them across indented lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ..messages import Image, Message, Part, Reply, Text, Thinking, ToolCall, ToolResult, Usage
+from .records import AttemptFinished, CallFinished, CallStarted, RunFinished
+from .redact import (
+    DEEPEST,
+    LONGEST_TEXT,
+    exception_text,
+    mask,
+    mask_known,
+    safe_sanitize,
+    shorten,
+)
+from .yaml_text import block, inline
+
+
+def request_text(record: CallStarted) -> str:
+    """Return what describes a call's request, apart from its messages; often the same for many."""
+    data: dict[str, Any] = {"identifier": mask(record.identifier), "stage": mask(record.stage)}
+    data |= {"model": mask(record.model), "settings": safe_sanitize(record.settings)}
+    if record.tools:
+        data["tools"] = [mask_known(name) for name in record.tools]
+    if record.schema:
+        data["schema"] = mask(record.schema)
+    return block(data)
+
+
+def messages_text(messages: Sequence[Message], base: tuple[str, int] | None) -> str:
+    """Return a call's messages; the first N of them by the name of the file that holds them."""
+    if base is None:
+        return _message_list("messages", messages, "")
+    history = block({"history": {"from": base[0], "messages": base[1]}})
+    return history + _message_list("messages", messages[base[1] :], "")
+
+
+def attempt_text(
+    record: AttemptFinished, corrections: Sequence[Message], now: str, first: bool
+) -> str:
+    """Return one attempt; `corrections` are the messages that only this attempt had on top."""
+    head = {"attempt": record.attempt, "time": now, "seconds": round(record.seconds, 3)}
+    text = "attempts:\n  - " if first else "  - "
+    text += block(head, "    ")
+    if corrections:
+        text += "    " + _message_list("corrections", corrections, "    ")
+    if record.reply:
+        text += _reply_text(record.reply, record.problem)
+    tail: dict[str, Any] = {}
+    if record.problem:
+        tail["problem"] = shorten(mask(record.problem))
+    if record.error:
+        tail["error"] = _error_data(record.error)
+    if record.reply:
+        tail["usage"] = _usage_data(record.reply.usage)
+    return f"{text}    {block(tail | {'cost': _usd(record.cost)}, '    ')}"
+
+
+def outcome_text(record: CallFinished) -> str:
+    """Return how a call ended, the last piece of its file."""
+    return block({"outcome": _ending(record) | {"attempts": record.attempts} | _sums(record)})
+
+
+def run_end(record: RunFinished) -> dict[str, Any]:
+    """Return how a run ended, as plain data."""
+    return _ending(record) | {"steps": record.steps} | _sums(record)
+
+
+def run_item(event: str, run: int, now: str, data: dict[str, Any]) -> str:
+    """Return one line of a run's list of events."""
+    return f"- {inline({'event': event, 'run': run, 'time': now} | data)}\n"
+
+
+def _error_data(error: BaseException) -> dict[str, Any]:
+    """Return type, message and what the provider said about an error, without secrets."""
+    kind, _, message = exception_text(error).partition(": ")
+    data: dict[str, Any] = {"type": kind, "message": shorten(message)}
+    for name in ("status", "retry_after"):
+        value = getattr(error, name, None)
+        if value is not None:
+            data[name] = value
+    return data
+
+
+def _usage_data(usage: Usage) -> dict[str, int]:
+    """Return the tokens; kinds other than input and output only where there are some."""
+    data = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    for name in ("cache_read_tokens", "cache_write_tokens", "reasoning_tokens"):
+        if value := getattr(usage, name):
+            data[name] = value
+    return data
+
+
+def _ending(record: CallFinished | RunFinished) -> dict[str, Any]:
+    if record.error is not None:
+        return {"error": _error_data(record.error)}
+    return {"finish_reason": record.finish_reason}
+
+
+def _sums(record: CallFinished | RunFinished) -> dict[str, Any]:
+    usage, cost = _usage_data(record.usage), _usd(record.cost)
+    return {"seconds": round(record.seconds, 3), "usage": usage, "cost": cost}
+
+
+def _usd(cost: float | None) -> float | None:
+    return None if cost is None else round(cost, 8)
+
+
+def _reply_text(reply: Reply, problem: str | None) -> str:
+    head = {"model": mask_known(reply.model), "finish_reason": reply.finish_reason}
+    if reply.detail:
+        head["detail"] = shorten(mask(reply.detail))
+    text = f"    {block(head, '    ')}    reply:\n      {_indented(reply.message, '      ')}"
+    if reply.raw and (problem or reply.raw != reply.message.text):
+        text += f"    {block({'raw': _text(reply.raw)}, '    ')}"
+    return text
+
+
+def _message_list(key: str, messages: Sequence[Message], pad: str) -> str:
+    if not messages:
+        return f"{key}: []\n"
+    items = [f"{pad}  - {_indented(message, pad + '    ')}" for message in messages]
+    return f"{key}:\n{''.join(items)}"
+
+
+def _indented(message: Message, pad: str) -> str:
+    return message.log_text(_message_text)[:-1].replace("\n", "\n" + pad) + "\n"
+
+
+def _message_text(message: Message) -> str:
+    parts = message.parts
+    if len(parts) == 1 and isinstance(parts[0], Text):
+        return block({"role": message.role, "text": _text(parts[0].text)})
+    return block({"role": message.role, "parts": [_part(part) for part in parts]})
+
+
+def _part(part: Part) -> dict[str, Any]:
+    match part:
+        case Text():
+            return {"text": _text(part.text)}
+        case Thinking():
+            return {"thinking": _text(part.text)}
+        case Image():
+            return {"image": _image(part)}
+        case ToolCall():
+            return _call(part)
+        case ToolResult():
+            return _result(part)
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    data: dict[str, Any] = {"tool_call": _text(call.name), "id": _text(call.id)}
+    if call.malformed is not None:
+        return data | {"malformed": _text(call.malformed)}
+    return data | {"arguments": _arguments(call)}
+
+
+def _result(result: ToolResult) -> dict[str, Any]:
+    texts = [_image(p) if isinstance(p, Image) else p.text for p in result.content]
+    data = {"tool_result": _text(result.name), "call_id": _text(result.call_id)}
+    data["text"] = _text("\n".join(texts))
+    return data | {"is_error": True} if result.is_error else data
+
+
+def _arguments(call: ToolCall) -> Any:
+    """Return the arguments as data, or as text where masking or their size breaks the JSON."""
+    text = call.arguments_text
+    masked = mask_known(text)
+    if len(text) > LONGEST_TEXT or _is_deeper(call.arguments, DEEPEST):
+        return shorten(masked)
+    if masked == text:
+        return call.arguments
+    try:
+        return json.loads(masked)
+    except ValueError:
+        return masked
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return False
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in value)
+
+
+def _image(image: Image) -> str:
+    size = len(image.data) * 3 // 4
+    shown = f"{size} bytes" if size < 1_000 else f"{size // 1_000} kB"
+    return f"[{mask_known(image.media_type)}, {shown}]"
+
+
+def _text(text: str) -> str:
+    return shorten(mask_known(text))

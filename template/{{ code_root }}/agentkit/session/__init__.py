@@ -1,0 +1,1 @@
+"""Conversations: how they are kept, made sendable, and kept short."""

@@ -1,0 +1,234 @@
+"""Sessions in one SQLite file, safe for many tasks and several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import AgentkitError, ConfigError, StoreError
+from .sqlite_worker import SqliteWorker
+from .store import (
+    Row,
+    Rows,
+    SessionInfo,
+    SessionInfos,
+    Turns,
+    conflict,
+    row_from_json,
+    row_to_json,
+    utc,
+)
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+VERSION = 1
+LEASE = 15.0  # seconds a turn stays taken after its process was last heard of
+RENEWAL = 5.0  # seconds between two signs of life
+POLL = 0.1  # seconds between two looks at a turn that another process holds
+
+_SCHEMA = (
+    "CREATE TABLE sessions (id TEXT PRIMARY KEY, user_id TEXT, length INTEGER NOT NULL,"
+    " updated REAL NOT NULL)",
+    "CREATE INDEX sessions_by_user ON sessions (user_id)",
+    "CREATE TABLE session_rows (session TEXT NOT NULL, position INTEGER NOT NULL,"
+    " json BLOB NOT NULL, PRIMARY KEY (session, position))",
+    "CREATE TABLE leases (session TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL)",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+
+class SqliteSessionStore:
+    """Keeps sessions in a file that only its owner can read. Nothing is touched before first use.
+
+    A turn is a lease: that of a dead process of this machine is taken over at once, any other
+    after 15 seconds without a sign of life. `clock` returns Unix time; `sleep` is for tests too.
+    All methods raise `StoreError` when the file cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._worker = SqliteWorker(Path(path), _prepare)
+        self._turns = Turns()
+
+    async def load(self, id: str, after: int = 0) -> Rows:
+        """Return the rows from index `after` on; an unknown session has none."""
+        return await self._worker.post(partial(_load, id=id, after=after), writes=False)
+
+    async def append(
+        self, id: str, rows: Sequence[Row], at: int, user_id: str | None = None
+    ) -> None:
+        """Append the rows; raises `StoreConflict` if the session does not have `at` rows."""
+        texts = [row_to_json(row) for row in rows]
+        work = partial(_append, id=id, texts=texts, at=at, user_id=user_id, now=self._clock())
+        await self._worker.post(work, writes=True)
+
+    async def delete(self, id: str) -> None:
+        """Forget a session; an unknown one is no error."""
+        await self._worker.post(partial(_delete, id=id), writes=True)
+
+    async def list(self, user_id: str | None = None) -> SessionInfos:
+        """Return the sessions of a user, or of all, the last changed one first."""
+        return await self._worker.post(partial(_list, user_id=user_id), writes=False)
+
+    def turn(self, id: str) -> AbstractAsyncContextManager[None]:
+        """Hold the session for one turn; others wait, within a process in the order they came."""
+        return self._turn(id)
+
+    async def aclose(self) -> None:
+        """Finish what is queued and close the file."""
+        await self._worker.aclose()
+
+    @asynccontextmanager
+    async def _turn(self, id: str) -> AsyncIterator[None]:
+        owner = f"{_host()}:{os.getpid()}:{secrets.token_hex(8)}"
+        async with self._turns(id):
+            renewal: asyncio.Task[None] | None = None
+            try:
+                while not await self._take(id, owner):
+                    await self._sleep(POLL)
+                renewal = asyncio.create_task(self._renew(id, owner))
+                yield
+            finally:
+                if renewal:
+                    renewal.cancel()
+                # Not awaited: a cancelled turn ends at once, and the queue keeps the order.
+                self._worker.post(partial(_release, id=id, owner=owner), writes=True)
+
+    async def _take(self, id: str, owner: str) -> bool:
+        work = partial(_take, id=id, owner=owner, now=self._clock())
+        return await self._worker.post(work, writes=True)
+
+    async def _renew(self, id: str, owner: str) -> None:
+        while True:
+            await self._sleep(RENEWAL)
+            work = partial(_extend, id=id, owner=owner, expires=self._clock() + LEASE)
+            with suppress(AgentkitError):  # should it expire, `append` still refuses a stale turn
+                await self._worker.post(work, writes=True)
+
+
+def _prepare(database: Connection) -> None:
+    if _version(database) < VERSION:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("BEGIN IMMEDIATE")
+        if _version(database) < VERSION:  # else another process was faster
+            if database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise ConfigError("the session store's file is another program's database")
+            for statement in _SCHEMA:
+                database.execute(statement)
+        database.execute("COMMIT")
+    if _version(database) > VERSION:
+        raise ConfigError(
+            f"the session store's file has version {_version(database)}, this agentkit knows "
+            f"{VERSION}: update agentkit or use another file"
+        )
+    database.execute("PRAGMA synchronous = NORMAL")  # WAL stays intact after a crash with it
+
+
+def _version(database: Connection) -> int:
+    version: int = database.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _load(database: Connection, id: str, after: int) -> Rows:
+    found = database.execute(
+        "SELECT position, json FROM session_rows WHERE session = ? AND position >= ?"
+        " ORDER BY position",
+        (id, after),
+    )
+    rows: Rows = []
+    for position, text in found:
+        try:
+            rows.append(row_from_json(text))
+        except ValueError as error:
+            raise StoreError(f'session "{id}": row {position} is damaged') from error
+    return rows
+
+
+def _append(
+    database: Connection, id: str, texts: Sequence[bytes], at: int, user_id: str | None, now: float
+) -> None:
+    found = database.execute("SELECT length FROM sessions WHERE id = ?", (id,)).fetchone()
+    length = found[0] if found else 0
+    if length != at:
+        raise conflict(id, at, length)
+    if not texts:
+        return
+    database.executemany(
+        "INSERT INTO session_rows VALUES (?, ?, ?)",
+        [(id, at + index, text) for index, text in enumerate(texts)],
+    )
+    database.execute(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+        " length = excluded.length, updated = excluded.updated,"
+        " user_id = coalesce(user_id, excluded.user_id)",
+        (id, user_id, at + len(texts), now),
+    )
+
+
+def _delete(database: Connection, id: str) -> None:
+    database.execute("DELETE FROM session_rows WHERE session = ?", (id,))
+    database.execute("DELETE FROM sessions WHERE id = ?", (id,))
+
+
+def _list(database: Connection, user_id: str | None) -> SessionInfos:
+    found = database.execute(
+        "SELECT id, user_id, length, updated FROM sessions WHERE ?1 IS NULL OR user_id = ?1"
+        " ORDER BY updated DESC, id",
+        (user_id,),
+    )
+    return [SessionInfo(id, user, length, utc(updated)) for id, user, length, updated in found]
+
+
+def _take(database: Connection, id: str, owner: str, now: float) -> bool:
+    held = database.execute("SELECT owner, expires FROM leases WHERE session = ?", (id,)).fetchone()
+    if held and held[1] > now and not _is_dead(held[0]):
+        return False
+    database.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (id, owner, now + LEASE))
+    return True
+
+
+def _extend(database: Connection, id: str, owner: str, expires: float) -> None:
+    database.execute(
+        "UPDATE leases SET expires = ? WHERE session = ? AND owner = ?", (expires, id, owner)
+    )
+
+
+def _release(database: Connection, id: str, owner: str) -> None:
+    database.execute("DELETE FROM leases WHERE session = ? AND owner = ?", (id, owner))
+
+
+def _host() -> str:
+    """Return a name for the space in which a process id means one process."""
+    try:
+        space = os.stat("/proc/self/ns/pid").st_ino  # containers can share a host name
+    except OSError:
+        space = 0
+    return f"{socket.gethostname()}/{space}"
+
+
+def _is_dead(owner: str) -> bool:
+    host, process, _ = owner.rsplit(":", 2)
+    if os.name != "posix" or host != _host():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,1 @@
+"""The tests of agentkit; they mirror the package, use no network and never sleep."""

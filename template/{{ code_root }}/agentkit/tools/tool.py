@@ -1,0 +1,210 @@
+"""A tool: a name, a JSON schema, and a function to call. `@tool` makes one from a signature."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import inspect
+import re
+import threading
+import typing
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from ..errors import ConfigError
+from ..messages import ToolCall
+from ..observability.run_context import RunContext
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool (and a system prompt function) may know about the conversation it serves."""
+
+    session_id: str | None = None
+    user_id: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    call: ToolCall | None = None
+    run: RunContext | None = None
+
+
+Execute = Callable[[dict[str, Any], ToolContext], Awaitable[Any]]
+Validate = Callable[[dict[str, Any]], dict[str, Any]]
+NeedsApproval = bool | Callable[[ToolCall], bool]
+
+
+def _as_is(arguments: dict[str, Any]) -> dict[str, Any]:
+    return arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool with an explicit JSON schema.
+
+    `execute(arguments, ctx)` is awaited within `timeout` seconds (None: no limit) and may raise
+    `ToolError` to tell the model what went wrong. `validate` turns the model's arguments into
+    those of `execute`, or raises `ValueError`. `needs_approval` may decide per call.
+    Raises `ConfigError` for a name that providers refuse.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    execute: Execute
+    timeout: float | None = 60.0
+    needs_approval: NeedsApproval = False
+    validate: Validate = _as_is
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ConfigError(
+                f"tool name {self.name!r}: use 1 to 64 letters, digits, '_' and '-', "
+                "which is what every provider accepts"
+            )
+        if self.parameters.get("type", "object") != "object":
+            raise ConfigError(f"tool {self.name}: `parameters` must be the schema of an object")
+        schema = {"type": "object", "properties": {}, **self.parameters}
+        object.__setattr__(self, "parameters", schema)
+
+    def asks_first(self, call: ToolCall) -> bool:
+        """Tell whether this call waits for approval."""
+        return self.needs_approval(call) if callable(self.needs_approval) else self.needs_approval
+
+
+@overload
+def tool(function: Callable[..., Any]) -> Tool: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    timeout: float | None = 60.0,
+    needs_approval: NeedsApproval = False,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    timeout: float | None = 60.0,
+    needs_approval: NeedsApproval = False,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a typed function, sync or async.
+
+    The docstring is the description, the signature the schema; arguments are validated before the
+    call. A parameter annotated `ToolContext` is filled in and hidden from the model. A sync
+    function runs in a daemon thread of its own. Raises `ConfigError` for a signature without types.
+    """
+
+    def make(function: Callable[..., Any]) -> Tool:
+        return _from_function(function, name or function.__name__, timeout, needs_approval)
+
+    return make if function is None else make(function)
+
+
+def _from_function(
+    function: Callable[..., Any], name: str, timeout: float | None, needs_approval: NeedsApproval
+) -> Tool:
+    signature, context_name = _signature(function, name)
+    validate, parameters = _validation(function, signature, name)
+    is_async = inspect.iscoroutinefunction(function)
+
+    async def execute(arguments: dict[str, Any], ctx: ToolContext) -> Any:
+        if context_name is not None:
+            arguments = {**arguments, context_name: ctx}
+        if is_async:
+            return await function(**arguments)
+        return await run_in_thread(functools.partial(function, **arguments))
+
+    description = inspect.getdoc(function) or ""
+    return Tool(name, description, parameters, execute, timeout, needs_approval, validate)
+
+
+def _signature(function: Callable[..., Any], name: str) -> tuple[inspect.Signature, str | None]:
+    """Return the signature that the model sees, and the name of the context parameter."""
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise ConfigError(f"tool {name}: an annotation cannot be resolved ({error})") from None
+    visible, context_name = [], None
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise ConfigError(f"tool {name}: *{parameter.name} has no schema; name each parameter")
+        if parameter.name not in hints:
+            raise ConfigError(f"tool {name}: parameter {parameter.name!r} needs a type annotation")
+        if hints[parameter.name] is ToolContext:
+            context_name = parameter.name
+        else:
+            visible.append(
+                parameter.replace(
+                    annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
+                )
+            )
+    return inspect.Signature(visible), context_name
+
+
+def _validation(
+    function: Callable[..., Any], signature: inspect.Signature, name: str
+) -> tuple[Validate, dict[str, Any]]:
+    """Return a validator of arguments and their JSON schema, both made once.
+
+    Pydantic validates and calls in one go, so it gets a function that only returns its arguments:
+    an error inside the tool cannot be taken for a bad argument.
+    """
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+    from pydantic_core import ArgsKwargs
+
+    def collect(**arguments: Any) -> dict[str, Any]:
+        return arguments
+
+    collect.__signature__ = signature  # type: ignore[attr-defined]
+    collect.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    collect.__module__ = function.__module__
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(typing.cast(Any, collect))
+        parameters = adapter.json_schema()
+    except PydanticUserError as error:
+        raise ConfigError(f"tool {name}: no JSON schema for its parameters ({error})") from None
+    return lambda arguments: adapter.validate_python(ArgsKwargs((), arguments)), parameters
+
+
+async def run_in_thread(function: Callable[[], Any]) -> Any:
+    """Run a function in a daemon thread of its own and return what it returns.
+
+    When the wait is cancelled the thread runs on and its result is dropped: a thread cannot be
+    stopped, but as a daemon it never keeps the process alive.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        value: Any = None
+        failure: BaseException | None = None
+        try:
+            value = context.run(function)
+        except StopIteration as error:  # a future refuses it
+            failure = RuntimeError(f"StopIteration: {error}")
+        except BaseException as error:
+            failure = error
+        try:
+            loop.call_soon_threadsafe(settle, value, failure)
+        except RuntimeError:
+            return  # the loop is closed: nobody waits any more
+
+    threading.Thread(target=work, name="tool", daemon=True).start()
+    return await future

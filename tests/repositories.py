@@ -1,0 +1,97 @@
+"""Throw-away git repositories: a template with releases, and projects made from it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from copier import run_copy, run_update
+
+from sources import copy_sources
+
+_SETTINGS = {"user.name": "t", "user.email": "t@example.org", "commit.gpgsign": "false"}
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder and return what it prints; an error of git's fails the test."""
+    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+    command = ["git", *settings, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def commit(folder: Path, message: str = "change") -> None:
+    """Commit everything in a folder of a repository."""
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", message)
+
+
+def start_repository(folder: Path) -> None:
+    """Make a folder a repository whose first commit holds everything in it."""
+    git(folder, "init", "--quiet")
+    commit(folder, "first")
+
+
+def release(repository: Path, tag: str) -> None:
+    """Commit the state of a template and tag it."""
+    commit(repository, tag)
+    git(repository, "tag", tag)
+
+
+def new_template(repository: Path, tag: str) -> Path:
+    """Make a repository whose only release is the working tree."""
+    repository.mkdir(parents=True)
+    copy_sources(repository)
+    git(repository, "init", "--quiet")
+    release(repository, tag)
+    return repository
+
+
+def copy(repository: Path, project: Path, tag: str | None = None, **answers: Any) -> None:
+    """Copy a release, by default the newest, into a folder."""
+    run_copy(
+        str(repository),
+        project,
+        data=answers,
+        vcs_ref=tag,
+        defaults=True,
+        overwrite=True,
+        quiet=True,
+        skip_tasks=True,
+    )
+
+
+def generate(repository: Path, project: Path, tag: str, **answers: Any) -> Path:
+    """Make a project from a release and commit it."""
+    copy(repository, project, tag, **answers)
+    start_repository(project)
+    return project
+
+
+def update(project: Path, **answers: Any) -> None:
+    """Bring a project to the newest release."""
+    run_update(
+        project,
+        data=answers,
+        defaults=True,
+        overwrite=True,
+        quiet=True,
+        unsafe=True,
+        skip_tasks=True,
+    )
+
+
+def changes(project: Path) -> list[str]:
+    """Return the lines of `git status`, every untracked file one."""
+    return git(project, "status", "--porcelain", "--untracked-files=all").splitlines()
+
+
+def contents(project: Path) -> dict[str, bytes]:
+    """Return every file of a project with its bytes, except git's own."""
+    return {
+        path.relative_to(project).as_posix(): path.read_bytes()
+        for path in project.rglob("*")
+        if path.is_file() and ".git" not in path.relative_to(project).parts
+    }

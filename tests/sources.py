@@ -1,0 +1,86 @@
+"""The template's own files, and what a project must look like that was made from them."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from answers import CI, MODULES, SDKS, Answers
+
+ROOT = Path(__file__).parent.parent
+PARTS = ("copier.yml", "reserved.txt", "hooks", "template")
+CODE_ROOT = "{{ code_root }}"
+REQUIREMENTS = "agentkit-requirements.txt"
+# Written once, then the user's.
+USERS_FILES = (
+    f"{CODE_ROOT}/__init__.py",
+    f"{CODE_ROOT}/__main__.py",
+    f"{CODE_ROOT}/main.py",
+    f"{CODE_ROOT}/tools.py",
+    "README.md",
+    "AGENTS.md",
+    ".gitignore",
+    ".gitattributes",
+    ".env.example",
+    ".github/workflows/agent.yml",
+)
+
+
+@functools.cache
+def source_files() -> tuple[str, ...]:
+    """Paths of the template's files, as a commit of the working tree would hold them."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *PARTS]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    names = sorted(set(filter(None, done.stdout.split("\0"))))
+    return tuple(name for name in names if (ROOT / name).is_file())
+
+
+def copy_sources(target: Path) -> None:
+    """Copy the template's files, without caches and empty folders."""
+    for name in source_files():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, target / name)
+
+
+def template_files() -> list[str]:
+    """Paths below template/, as in a project except for the folder of the code."""
+    prefix = "template/"
+    names = [name.removeprefix(prefix) for name in source_files() if name.startswith(prefix)]
+    return [name.removesuffix(".jinja") for name in names]
+
+
+def in_project(name: str, code_root: str) -> str:
+    """Return the path that a file of the template has in a project."""
+    name = name.replace(CODE_ROOT, code_root).removeprefix("./")
+    return name.replace("{{ _copier_conf.answers_file }}", ".copier-answers.yml")
+
+
+def expected_files(
+    answers: Answers, code_root: str = "src/my_agent", *, foreign: bool = False
+) -> set[str]:
+    """Return the files that a project with these answers consists of."""
+    excluded = _patterns_not_chosen(answers)
+    if foreign:
+        excluded += [*USERS_FILES, "pyproject.toml", ".github/*"]
+    else:
+        excluded.append(REQUIREMENTS)
+    return {
+        in_project(name, code_root)
+        for name in template_files()
+        if not any(fnmatchcase(name, f"*{pattern}") for pattern in excluded)
+    }
+
+
+def files_of(project: Path) -> set[str]:
+    """Return the paths of all files in a project, except git's own."""
+    names = {p.relative_to(project).as_posix() for p in project.rglob("*") if p.is_file()}
+    return {name for name in names if not name.startswith(".git/")}
+
+
+def _patterns_not_chosen(answers: Answers) -> list[str]:
+    chosen = {*answers.get("sdks", ()), *answers.get("modules", ()), answers.get("ci", "github")}
+    options = {**SDKS, **MODULES, **CI}
+    return [p for name, patterns in options.items() if name not in chosen for p in patterns]

@@ -1,0 +1,112 @@
+"""Which files a project gets, and whether they are well formed."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+import jinja2
+import pathspec
+import pytest
+import yaml
+
+from answers import CI, Answers, every, label, rendered
+from conftest import Render
+from sources import ROOT, expected_files, files_of, in_project, template_files
+
+SHOP = "src/shop"
+
+
+def excluded(answers: Answers, *, foreign: bool) -> pathspec.PathSpec:
+    """Evaluate `_exclude` of copier.yml as Copier does."""
+    settings = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    facts = {"brings_packaging": foreign, "has_answers": False, "_copier_operation": "copy"}
+    context = {**answers, **facts, "code_root": SHOP}
+    texts = [environment.from_string(text).render(context) for text in settings["_exclude"]]
+    return pathspec.PathSpec.from_lines("gitignore", "\n".join(texts).splitlines())
+
+
+@pytest.mark.parametrize("foreign", [False, True], ids=["new", "existing"])
+def test_every_combination_of_answers_selects_its_files(foreign: bool) -> None:
+    """For all answers, new project or not, exactly the files of what was chosen are left."""
+    files = [in_project(name, SHOP) for name in template_files()]
+    for answers in every():
+        spec = excluded(answers, foreign=foreign)
+        left = {name for name in files if not spec.match_file(name)}
+        assert left == expected_files(answers, SHOP, foreign=foreign), answers
+
+
+@pytest.mark.parametrize("answers", rendered(), ids=label)
+def test_a_new_project_has_exactly_the_chosen_files(render: Render, answers: Answers) -> None:
+    """No file too many or too few, no empty folder, and every file can be parsed."""
+    project = render(**answers)
+    assert files_of(project) == expected_files(answers)
+    assert not [folder for folder, names, files in os.walk(project) if not names and not files]
+    parse_all(project)
+
+
+@pytest.mark.parametrize("answers", rendered(), ids=label)
+def test_an_existing_project_gets_only_agentkit(render: Render, answers: Answers) -> None:
+    """Where the project brings its packaging: agentkit, its requirements, the answers file."""
+    project = render(brings_packaging=True, code_root=SHOP, **answers)
+    assert files_of(project) == expected_files(answers, SHOP, foreign=True)
+    parse_all(project)
+
+
+def test_agentkit_is_copied_byte_for_byte(default_project: Path, template: Path) -> None:
+    """What is tested in the template is what the user gets."""
+    source = template / "template" / "{{ code_root }}" / "agentkit"
+    copied = default_project / "src" / "my_agent" / "agentkit"
+    for path in filter(Path.is_file, copied.rglob("*")):
+        assert path.read_bytes() == (source / path.relative_to(copied)).read_bytes()
+
+
+def test_agentkit_holds_no_templates() -> None:
+    """A file's presence is the only switch: nothing in agentkit goes through Jinja."""
+    inside = [name for name in template_files() if "/agentkit/" in name]
+    suffixed = [name for name in inside if (ROOT / "template" / f"{name}.jinja").exists()]
+    assert inside
+    assert not suffixed
+
+
+def test_file_names_work_on_every_system() -> None:
+    """No name holds a character that Windows refuses, and no file is a symbolic link."""
+    folder = ROOT / "template"
+    names = template_files()
+    assert not [name for name in names if set(name) & set('"<>:|?*\\')]
+    assert not [path for path in folder.rglob("*") if path.is_symlink()]
+
+
+def test_both_lists_of_requirements_are_equal(render: Render) -> None:
+    """A project with its own packaging gets the same versions as a new one."""
+    settings = tomllib.loads((render("new") / "pyproject.toml").read_text(encoding="utf-8"))
+    existing = render("existing", brings_packaging=True) / "agentkit-requirements.txt"
+    lines = existing.read_text(encoding="utf-8").splitlines()
+    listed = [line for line in lines if not line.startswith("#")]
+    assert listed == settings["project"]["dependencies"]
+
+
+def test_every_requirement_has_an_upper_bound(default_project: Path) -> None:
+    """A new major version of a dependency cannot break a project that was just generated."""
+    settings = tomllib.loads((default_project / "pyproject.toml").read_text(encoding="utf-8"))
+    needs = settings["project"]["dependencies"] + settings["dependency-groups"]["dev"]
+    assert not [need for need in needs if "<" not in need]
+
+
+def test_the_workflow_is_only_there_when_asked_for(render: Render) -> None:
+    """`ci` decides about the GitHub workflow and nothing else."""
+    found = {ci: (render(ci, ci=ci) / ".github/workflows/agent.yml").exists() for ci in CI}
+    assert found == {"github": True, "none": False}
+
+
+def parse_all(project: Path) -> None:
+    for path in filter(Path.is_file, project.rglob("*")):
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".py":
+            compile(text, str(path), "exec")
+        elif path.suffix == ".toml":
+            tomllib.loads(text)
+        elif path.suffix in (".yml", ".yaml"):
+            yaml.safe_load(text)
