@@ -49,8 +49,16 @@ def _constants(path: Path) -> dict[str, Any]:
     wanted = {"TITLE", "IMPORT", "VENV", "ENVIRONMENT", "PROJECT"}
     constants = {}
     for node in ast.parse(path.read_text()).body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        name = targets[0].id if targets and isinstance(targets[0], ast.Name) else ""
-        if name in wanted and isinstance(node, ast.Assign):
+        name = _assigned_name(node)
+        if name in wanted and isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
             constants[name] = ast.literal_eval(node.value)
     return constants
+
+
+def _assigned_name(node: ast.stmt) -> str:
+    target: ast.expr | None = None
+    if isinstance(node, ast.AnnAssign):
+        target = node.target
+    elif isinstance(node, ast.Assign):
+        target = node.targets[0]
+    return target.id if isinstance(target, ast.Name) else ""

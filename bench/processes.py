@@ -19,12 +19,11 @@ TIMEOUT = 120.0  # seconds; nothing here takes so long unless it hangs
 
 @dataclass(frozen=True)
 class Finished:
-    """A process that ended: CPU and peak memory include the children it waited for."""
+    """A process that ended; its CPU seconds include those of the children it waited for."""
 
     code: int
     wall: float
     cpu: float
-    peak_mb: float
     stdout: str
     stderr: str
 
@@ -58,7 +57,6 @@ def run(command: list[str], environment: dict[str, str], cwd: Path | None = None
             code=process.returncode,
             wall=wall,
             cpu=usage.ru_utime + usage.ru_stime,
-            peak_mb=usage.ru_maxrss / 1024,
             stdout=stdout.read().decode(errors="replace"),
             stderr=stderr.read().decode(errors="replace"),
         )

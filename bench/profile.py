@@ -1,7 +1,7 @@
-"""Where an adapter's CPU time goes: python -m bench.profile ADAPTER B|C|E|F SERVER
+"""Where an adapter's CPU time goes: python -m bench.profile ADAPTER B|C|D|E|F SERVER
 
-A sampler wakes every millisecond of CPU and looks at the stack, so it costs the code little. A
-second pass counts Python calls per turn, which does not depend on the machine.
+A sampler looks at the stack after each millisecond of CPU, or as often as the kernel allows, so it
+costs the code little. A second pass counts Python calls, which do not depend on the machine.
 """
 
 import asyncio
@@ -14,8 +14,9 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-BEHAVIOUR = {"B": "x", "C": "s10", "E": "c1000", "F": "s1"}
-REPEAT = {"B": 800, "C": 80, "E": 20, "F": 150}
+BEHAVIOUR = {"B": "x", "C": "s10", "D": "s2-d50", "E": "c1000", "F": "s1"}
+REPEAT = {"B": 800, "C": 80, "D": 2, "E": 30, "F": 150}
+CONCURRENT = 200  # runs at once in scenario D
 EARLIER_TURNS = 150  # the conversation that scenario F's profile begins with
 Count = collections.Counter[str]
 Turn = Callable[[], Awaitable[Any]]
@@ -85,6 +86,7 @@ async def turns(name: str, letter: str, server: str) -> Turn:
     calls: dict[str, Turn] = {
         "B": lambda: adapter.one_turn("hello"),
         "C": lambda: adapter.tool_run("go"),
+        "D": lambda: asyncio.gather(*(adapter.tool_run("go") for _ in range(CONCURRENT))),
         "E": lambda: _read(adapter),
     }
     for _ in range(3):
@@ -108,19 +110,36 @@ async def sample(turn: Turn, count: int) -> Samples:
     return samples
 
 
-async def count_calls(turn: Turn, count: int) -> Count:
-    """Count the calls of Python functions per repetition, by package."""
+async def count_calls(turn: Turn, count: int) -> dict[str, float]:
+    """Count the calls of Python functions per repetition, the most frequent first.
+
+    A generator that goes on counts as a call.
+    """
     seen: Count = collections.Counter()
 
     def on_event(frame: FrameType, event: str, argument: object) -> None:
         if event == "call":
-            seen[place_of(frame).partition(":")[0]] += 1
+            seen[place_of(frame)] += 1
 
     sys.setprofile(on_event)
     for _ in range(count):
         await turn()
     sys.setprofile(None)
-    return collections.Counter({place: round(n / count) for place, n in seen.items()})
+    return {place: calls / count for place, calls in seen.most_common()}
+
+
+def print_calls(calls: dict[str, float]) -> None:
+    """Print the calls per repetition by package, then by function outside the standard library."""
+    packages: dict[str, float] = {}
+    for place, number in calls.items():
+        package = place.partition(":")[0]
+        packages[package] = packages.get(package, 0.0) + number
+    shares = sorted(packages.items(), key=lambda item: -item[1])
+    print(f"\n{sum(calls.values()):.0f} calls per repetition: ", end="")
+    print(", ".join(f"{package} {number:.0f}" for package, number in shares))
+    outside = [place for place in calls if not place.startswith("stdlib")]
+    for place in outside[:40]:
+        print(f"  {calls[place]:8.1f}  {place}")
 
 
 async def main(name: str, letter: str, server: str) -> None:
@@ -128,9 +147,9 @@ async def main(name: str, letter: str, server: str) -> None:
     turn = await turns(name, letter, server)
     samples = await sample(turn, REPEAT[letter])
     calls = await count_calls(turn, 3)
-    print(f"{name}, scenario {letter}: {samples.total} samples, {calls.total()} calls per turn")
-    print("calls per turn: " + ", ".join(f"{place} {n}" for place, n in calls.most_common(10)))
+    print(f"{name}, scenario {letter}: {samples.total} samples")
     samples.print()
+    print_calls(calls)
 
 
 if __name__ == "__main__":

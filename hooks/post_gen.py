@@ -24,11 +24,12 @@ from checklist import format_checklist
 from console import Console, prepare_stdout
 from environment import secret_values
 from plan import CannotTest, make_plan
-from project import Project, parse_arguments
+from project import Project, WrongPlace, parse_arguments
 from suite import Outcome, Run, check
 
 _DEFAULT_LIMIT = 600.0
 _SHOWN_FAILURES = 5
+_STOPPED = "Stopped. Your files are all there."
 _TEMPLATE = Path(__file__).resolve().parent.parent
 
 
@@ -37,21 +38,25 @@ def main(arguments: list[str]) -> int:
     if _is_temporary_copy():
         return 0
     prepare_stdout()
-    console, status = Console(secret_values(os.environ)), "skipped"
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _interrupt)
+    status = _guard(arguments, Console(secret_values(os.environ)))
+    return 1 if os.environ.get("AGENTKIT_STRICT") == "1" and status != "passed" else 0
+
+
+def _guard(arguments: list[str], console: Console) -> str:
+    """Return the status; whatever breaks on the way to it costs one line, not the project."""
     try:
-        status = _run(parse_arguments(arguments, Path.cwd()), console)
-    except ValueError as error:
+        return _run(parse_arguments(arguments, Path.cwd()), console)
+    except WrongPlace as error:
         console.say(f"post_gen.py: {error}. Nothing was tested, nothing was removed.")
     except KeyboardInterrupt:
-        console.say("Stopped. Your files are all there.")
+        console.say(_STOPPED)
     except Exception as error:
-        # Whatever breaks here must not cost the user the project: see the exit status above.
         reason = f"{type(error).__name__}: {error}"
         console.say(f"The check itself failed ({reason}). Nothing was removed.")
-    return 1 if os.environ.get("AGENTKIT_STRICT") == "1" and status != "passed" else 0
+    return "skipped"
 
 
 def _is_temporary_copy() -> bool:
@@ -65,7 +70,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _run(project: Project, console: Console) -> str:
     if not (project.folder / project.package).is_dir():
-        raise ValueError(f"there is no {project.package} in {project.folder}")
+        raise WrongPlace(f"there is no {project.package} in {project.folder}")
     recorded = _begin_record(project, console)
     unsolved, notes = _look_at_update(project, console)
     if unsolved:
@@ -135,7 +140,7 @@ def _test(project: Project, console: Console) -> Outcome:
         except CannotTest as error:
             return Outcome("skipped", str(error))
         except KeyboardInterrupt:
-            console.say("Stopped. Your files are all there.")
+            console.say(_STOPPED)
             return Outcome("skipped", "stopped by Ctrl-C")
 
 

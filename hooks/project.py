@@ -9,6 +9,10 @@ PACKAGE = "agentkit"
 REQUIREMENTS = "agentkit-requirements.txt"
 
 
+class WrongPlace(Exception):
+    """The hook was not started by the template's own copier.yml, or not in a project of it."""
+
+
 @dataclass(frozen=True)
 class Project:
     """The answers that matter here; `foreign` means that it brought its own packaging."""
@@ -36,9 +40,9 @@ class Project:
 
 
 def parse_arguments(arguments: list[str], folder: Path) -> Project:
-    """Turn the hook's five arguments into a Project; ValueError says what is wrong."""
+    """Turn the hook's five arguments into a Project; WrongPlace says what is wrong."""
     if len(arguments) != 5:
-        raise ValueError(f"5 arguments are needed, got {len(arguments)}")
+        raise WrongPlace(f"5 arguments are needed, got {len(arguments)}")
     operation, code_root, kind, manager, name = arguments
     allowed = {
         "operation": (operation, ("copy", "update")),
@@ -47,5 +51,5 @@ def parse_arguments(arguments: list[str], folder: Path) -> Project:
     }
     for what, (value, choices) in allowed.items():
         if value not in choices:
-            raise ValueError(f"{what} is {value!r}, not one of {', '.join(choices)}")
+            raise WrongPlace(f"{what} is {value!r}, not one of {', '.join(choices)}")
     return Project(operation, code_root, kind == "foreign", manager, name, folder)

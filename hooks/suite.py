@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import environment
-from checklist import Results, read_results
+from checklist import Counts, Results, read_results
 from console import Console
 from plan import Plan
 from processes import Finished, Watch, run
@@ -149,7 +149,18 @@ def _judge_tests(done: Finished, results: Results | None, limit: float) -> Outco
         return Outcome("skipped", f"the tests could not start: {_telling_line(done.lines)}")
     failures = tuple(line for line in done.lines if line.startswith(("FAILED ", "ERROR ")))
     status = "passed" if done.code == 0 else "failed"
-    return Outcome(status, counted.strip("= "), results or Results(), None, failures)
+    summary = counted.strip("= ")
+    return Outcome(status, summary, results or Results(_count(summary)), None, failures)
+
+
+def _count(summary: str) -> Counts:
+    """Read pytest's last line, for a suite that wrote no report of its own."""
+
+    def of(word: str) -> int:
+        found = re.search(rf"(\d+) {word}", summary)
+        return int(found[1]) if found else 0
+
+    return Counts(of("passed"), of("failed"), of("skipped"))
 
 
 def _lint(work: Run) -> bool | None:

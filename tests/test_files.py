@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pathspec
@@ -18,7 +19,7 @@ from sources import ROOT, expected_files, files_of, in_project, template_files
 SHOP = "src/shop"
 
 
-def excluded(answers: Answers, *, foreign: bool) -> pathspec.PathSpec:
+def excluded(answers: Answers, *, foreign: bool) -> pathspec.PathSpec[Any]:
     """Evaluate `_exclude` of copier.yml as Copier does."""
     settings = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)

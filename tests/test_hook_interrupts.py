@@ -11,11 +11,10 @@ import pytest
 
 from hook_project import ended, ends, environment, fake_uv, hook_command, make_project, run_hook
 
-# Starts a child of its own, says which, and blocks: only the end of the whole group ends it.
+# Starts a child that outlives it, says which, and blocks.
 BLOCK = (
-    "import subprocess; child = subprocess.Popen([sys.executable, '-c', 'input()'],"
-    " stdin=subprocess.PIPE); open({pids!r}, 'w').write(str(child.pid));"
-    " print('blocked'); child.wait()"
+    "import subprocess; child = subprocess.Popen([sys.executable, '-c', 'import time;"
+    " time.sleep(60)']); open({pids!r}, 'w').write(str(child.pid)); print('blocked'); child.wait()"
 )
 
 

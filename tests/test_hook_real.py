@@ -36,6 +36,7 @@ def test_a_new_project_is_installed_and_tested_with_uv(tmp_path: Path) -> None:
     """After the hook the environment works and only the lock file is new."""
     project = make_project(tmp_path / "project")
     write(project / ".gitignore", ".venv/\n")
+    write(project / "pyproject.toml", PYPROJECT + "[tool.pytest.ini_options]\naddopts = '--no'\n")
     commit_all(project)
     done = run_hook(project, PATH, AGENTKIT_STRICT="1")
     assert done.code == 0, done.log
@@ -44,6 +45,7 @@ def test_a_new_project_is_installed_and_tested_with_uv(tmp_path: Path) -> None:
     assert "  · Run ids sort newest first (did not run)" in done.output
     assert git(project, "status", "--porcelain").split() == ["??", "uv.lock"]
     assert not list((project / "src").rglob("__pycache__"))
+    assert not list(project.glob(".*_cache"))
 
 
 def test_a_new_project_is_installed_and_tested_without_uv(tmp_path: Path) -> None:

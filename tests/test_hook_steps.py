@@ -188,12 +188,12 @@ def test_the_default_beat_is_shorter_than_five_seconds() -> None:
 def test_what_a_child_leaves_running_is_ended_and_not_waited_for(tmp_path: Path) -> None:
     """A server that a test forgot holds the output open; the run ends all the same."""
     code = (
-        "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', 'input()'],"
-        " stdin=subprocess.PIPE); print(child.pid, flush=True); import os; os._exit(0)"
+        "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c',"
+        " 'import time; time.sleep(60)']); print(child.pid)"
     )
     lines: list[str] = []
     watch = Watch(lines.append, lambda seconds: None)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 30
     done = run([sys.executable, "-c", code], tmp_path, dict(os.environ), deadline, watch)
     assert done.code == 0
     assert time.monotonic() < deadline

@@ -17,8 +17,9 @@ NOTES = f"{KIT}/notes.py"
 USERS = {in_project(name, "src/my_agent") for name in USERS_FILES}
 
 
-def old_releases() -> list[str]:
-    return git(ROOT, "tag", "--list", "v*", "--sort=version:refname").split()
+def earlier_states() -> list[str]:
+    """Every tag, and the last commit."""
+    return [*git(ROOT, "tag", "--list", "v*", "--sort=version:refname").split(), "HEAD"]
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +39,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (kit / "added.py").write_text("ADDED = True\n", encoding="utf-8")
     change_users_files(repository)
     replace(repository / "template/pyproject.toml.jinja", '"pyyaml>=6.0.2,<7"', '"pyyaml>=6.1,<7"')
-    replace(repository / "reserved.txt", "json", "json my_agent")
+    replace(repository / "reserved.txt", "json", "json taken_later")
     tag_release(repository, NEW)
     return repository
 
@@ -81,12 +82,12 @@ def test_an_untouched_project_becomes_like_a_fresh_one(
     assert f"{KIT}/gone.py" not in mine
 
 
-@pytest.mark.parametrize("tag", old_releases())
-def test_every_release_can_be_updated_to_the_working_tree(tmp_path: Path, tag: str) -> None:
+@pytest.mark.parametrize("ref", earlier_states())
+def test_every_release_can_be_updated_to_the_working_tree(tmp_path: Path, ref: str) -> None:
     """A project of any release becomes like a fresh one, apart from the user's files."""
     repository = tmp_path / "template"
     git(tmp_path, "clone", "--quiet", str(ROOT), str(repository))
-    project = generate(repository, tmp_path / "old" / "my-agent", tag)
+    project = generate(repository, tmp_path / "old" / "my-agent", ref)
     git(repository, "rm", "--quiet", "-r", ".")
     copy_sources(repository)
     tag_release(repository, NEW)
@@ -168,8 +169,9 @@ def test_own_files_are_not_touched(project: Path) -> None:
     assert not [line for line in changes(project) if "mine" in line]
 
 
-def test_a_name_that_became_reserved_later_can_be_updated(project: Path) -> None:
-    """The second release reserves `my_agent`, which is refused for new projects only."""
+def test_a_name_that_became_reserved_later_can_be_updated(releases: Path, tmp_path: Path) -> None:
+    """The second release reserves `taken_later`, which is refused for new projects only."""
+    project = generate(releases, tmp_path / "project", OLD, project_name="taken-later")
     update(project)
     assert f"_commit: {NEW}" in (project / ".copier-answers.yml").read_text(encoding="utf-8")
 
@@ -199,6 +201,23 @@ def test_a_project_in_a_subfolder_of_a_repository_is_updated(
     assert "ADDED" in (project / KIT / "added.py").read_text(encoding="utf-8")
     outside = [line for line in changes(root) if "packages/my-agent/" not in line]
     assert outside == [" M other.txt"]
+
+
+def test_an_update_of_an_existing_project_only_changes_agentkit(
+    releases: Path, tmp_path: Path
+) -> None:
+    """Where the project brought its packaging, nothing outside agentkit is written."""
+    project = tmp_path / "shop"
+    (project / "shop").mkdir(parents=True)
+    for name in ("pyproject.toml", "README.md", "shop/__init__.py", "shop/main.py"):
+        (project / name).write_text("# mine\n", encoding="utf-8")
+    generate(releases, project, OLD)
+    update(project)
+    changed = {line[3:] for line in changes(project)}
+    assert changed == {
+        ".copier-answers.yml",
+        *(f"shop/agentkit/{name}.py" for name in ("added", "gone", "notes")),
+    }
 
 
 def test_a_dirty_project_is_refused(project: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from copier import run_recopy
 
 from conftest import Render
-from repositories import contents, copy, generate, new_template
+from repositories import contents, generate, new_template
 from sources import USERS_FILES, in_project
 
 USERS = [in_project(name, "src/my_agent") for name in USERS_FILES]
@@ -100,5 +100,7 @@ def test_a_package_with_a_main_of_its_own_is_left_alone(
     project = render(overwrite=True)
     assert not (shop / "agentkit").exists()
     assert (project / "src/my_agent/agentkit").is_dir()
+    (project / ".copier-answers.yml").unlink()
+    (project / "pyproject.toml").unlink()
     with pytest.raises(ValueError, match="choose another folder"):
-        copy(project.parent, project, code_root="shop")
+        render(code_root="shop")

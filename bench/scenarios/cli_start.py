@@ -19,7 +19,6 @@ COLUMNS = [
     "max",
     "CPU ms",
     "x the imports alone, CPU",
-    "peak MB",
 ]
 IMPORTS = "import asyncio, httpx2, typer, rich.console; from pydantic import BaseModel, TypeAdapter"
 QUESTION = "how are you?"
@@ -53,7 +52,7 @@ def _timed(command: list[str], environment: dict[str, str], cwd: Path, name: str
     done = run(command, environment, cwd)
     if done.code or (name == "ask" and QUESTION not in done.stdout):
         raise RuntimeError(f"{' '.join(command[1:])}: {done.stderr[-300:] or done.stdout[-300:]}")
-    return {"wall_ms": done.wall * 1e3, "cpu_ms": done.cpu * 1e3, "peak_mb": done.peak_mb}
+    return {"wall_ms": done.wall * 1e3, "cpu_ms": done.cpu * 1e3}
 
 
 def rows(result: Json) -> list[list[Cell]]:
@@ -65,7 +64,6 @@ def rows(result: Json) -> list[list[Cell]]:
             *(result[name]["wall_ms"][key] for key in ("min", "median", "max")),
             result[name]["cpu_ms"]["median"],
             ratio(result["ratio_cpu"]) if name == "ask" else None,
-            result[name]["peak_mb"]["median"],
         ]
         for name, title in titles.items()
     ]

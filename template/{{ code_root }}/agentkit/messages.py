@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,7 +24,7 @@ FinishReason = Literal[
 ]
 Replay = dict[str, Any]
 
-IMAGE_WEIGHT = 6_000  # characters an image counts for, about what providers charge for one
+IMAGE_WEIGHT = 6_000  # characters, about what providers charge for one
 encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -69,14 +69,23 @@ class Thinking:
         object.__setattr__(self, "text", clean(self.text))
 
 
-class _ArgumentsText:
-    __slots__ = ("_arguments_text",)
+class _Made:
+    """Slots for what was made of a value; equality, JSON, copies and `replace()` ignore them."""
+
+    __slots__ = ("_arguments_text", "_json", "_texts", "_weight")
 
     _arguments_text: str
+    _json: bytes | None
+    _texts: dict[str, str]
+    _weight: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(values)
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall(_ArgumentsText):
+class ToolCall(_Made):
     """A tool the model wants run. `malformed` holds arguments that were no JSON object."""
 
     id: str
@@ -87,13 +96,16 @@ class ToolCall(_ArgumentsText):
     type: Literal["tool_call"] = "tool_call"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_arguments_text", "")
+        text = encode_json(self.arguments)
+        if not text.isascii() and (cleaned := clean(text)) != text:
+            object.__setattr__(self, "arguments", json.loads(cleaned))
+            text = cleaned
+        object.__setattr__(self, "_arguments_text", text)
+        object.__setattr__(self, "malformed", self.malformed and clean(self.malformed))
 
     @property
     def arguments_text(self) -> str:
         """The arguments as JSON; an empty object when what the model wrote was malformed."""
-        if not self._arguments_text:
-            object.__setattr__(self, "_arguments_text", clean(encode_json(self.arguments)))
         return self._arguments_text
 
 
@@ -116,17 +128,6 @@ class ToolResult:
 Part = Annotated[Text | Image | Thinking | ToolCall | ToolResult, Field(discriminator="type")]
 
 
-class _Made:
-    """Slots for what was made of a message; equality, JSON and `replace()` ignore them."""
-
-    __slots__ = ("_json", "_log", "_weight", "_wire")
-
-    _json: bytes | None
-    _log: str | None
-    _weight: int
-    _wire: dict[str, str] | None
-
-
 @dataclass(frozen=True, slots=True)
 class Message(_Made):
     """One turn of a conversation: who speaks, and the parts of what is said."""
@@ -138,9 +139,8 @@ class Message(_Made):
         if type(self.parts) is not tuple:
             object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "_json", None)
-        object.__setattr__(self, "_log", None)
+        object.__setattr__(self, "_texts", {})
         object.__setattr__(self, "_weight", -1)
-        object.__setattr__(self, "_wire", None)
 
     @classmethod
     def system(cls, text: str) -> Message:
@@ -182,34 +182,21 @@ class Message(_Made):
     def to_json(self) -> bytes:
         """Return the message as JSON, the format sessions are stored in."""
         if self._json is None:
-            made = _adapter().dump_json(self, exclude_none=True)
-            object.__setattr__(self, "_json", made)
-            return made
-        return self._json
+            object.__setattr__(self, "_json", _adapter().dump_json(self, exclude_none=True))
+        return self._json or b""
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Message:
         """Return the message that `to_json` wrote; raises `ValueError` for anything else."""
         return _adapter().validate_json(data)
 
-    def wire(self, dialect: str, make: Callable[[Message], str]) -> str:
-        """Return the message in a provider's dialect, made by `make` the first time."""
-        made = self._wire
-        if made is None:
-            made = {}
-            object.__setattr__(self, "_wire", made)
-        text = made.get(dialect)
+    def once(self, form: str, make: Callable[[Message], str]) -> str:
+        """Return a text of the message (a dialect of the wire, the log's), made the first time."""
+        made = self._texts
+        text = made.get(form)
         if text is None:
-            text = made[dialect] = make(self)
+            text = made[form] = make(self)
         return text
-
-    def log_text(self, make: Callable[[Message], str]) -> str:
-        """Return the message as the call log shows it, made by `make` the first time."""
-        if self._log is None:
-            made = make(self)
-            object.__setattr__(self, "_log", made)
-            return made
-        return self._log
 
 
 @cache
@@ -247,13 +234,7 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-        )
+        return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,43 +8,25 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
-from ..errors import AgentError, ConfigError
+from ..errors import AgentError
 from ..llm.events import Appended, Event, Finished
 from ..llm.requester import LlmRequester, create_llm_requester
 from ..llm.result import GenerateResult, Limits
 from ..messages import Message
-from ..observability.redact import exception_text
 from ..observability.run_context import RunContext, create_run_context
 from ..session.compactor import HistoryCompactor
 from ..session.store import MemorySessionStore, Session, SessionStore
 from ..tools.registry import Approve, ToolRegistry
 from ..tools.tool import Tool, ToolContext, tool
 from .conversation import Conversation
+from .tool_sources import ToolSource, connect_all
 
 DEFAULT_SESSION = "default"
 SESSIONS_KEPT = 1_000  # the rest is read from the store again when it is needed
 
 SystemPrompt = str | Callable[[ToolContext], str | Awaitable[str]]
-
-
-class ToolSource(Protocol):
-    """Where tools come from that are not the agent's own, such as an MCP server."""
-
-    name: str
-
-    async def connect(self) -> None:
-        """Connect; connecting twice does nothing."""
-        ...
-
-    async def disconnect(self) -> None:
-        """Disconnect; disconnecting twice does nothing."""
-        ...
-
-    async def get_tools(self) -> dict[str, Tool]:
-        """Return the tools by name."""
-        ...
 
 
 class Agent:
@@ -81,9 +63,8 @@ class Agent:
         self.approve = approve
         self._owns_store = store is None
         self._sources = list(mcp_clients)
-        self._connected: list[ToolSource] | None = None
+        self._all_tools: ToolRegistry | None = None  # with those of the sources, once connected
         self._connecting = asyncio.Lock()
-        self._all_tools = self.tools
         self._system_prompt = system_prompt
         self._system = Message.system(system_prompt) if isinstance(system_prompt, str) else None
         self._compactor = compactor
@@ -93,7 +74,9 @@ class Agent:
 
     def use(self, *tools: Tool) -> Agent:
         """Add tools; returns the agent."""
-        self.tools.register_many(tools)
+        for registry in (self.tools, self._all_tools):
+            if registry is not None:
+                registry.register_many(tools)
         return self
 
     async def run(
@@ -148,7 +131,7 @@ class Agent:
                 identifier="chat",
                 stage_name="agent",
                 schema=schema,
-                tools=self._all_tools,
+                tools=self._all_tools or self.tools,
                 max_steps=self._max_steps,
                 limits=self._limits,
                 compactor=self._compactor,
@@ -180,25 +163,16 @@ class Agent:
 
     async def init(self) -> None:
         """Connect the tool sources. One that fails costs its tools and a warning, nothing else."""
-        if self._connected is not None:
-            return
         async with self._connecting:
-            if self._connected is not None:
-                return
-            registry = self.tools
-            if self._sources:
-                registry = ToolRegistry(self.tools.schemas())
-            found = await asyncio.gather(*(self._connect(source) for source in self._sources))
-            for source, tools in zip(self._sources, found, strict=True):
-                self._add(registry, source, tools)
-            self._all_tools = registry
-            self._connected = list(self._sources)
+            if self._sources and self._all_tools is None:
+                own = self.tools.schemas()
+                self._all_tools = await connect_all(self._sources, own, self.ctx.logger)
 
     async def close(self) -> None:
         """Disconnect the tool sources, and close what the agent made itself."""
-        for source in self._connected or ():
+        for source in self._sources:
             await source.disconnect()
-        self._connected = None
+        self._all_tools = None
         if self._owns_llm:
             await self.llm.aclose()
         if self._owns_store:
@@ -215,22 +189,6 @@ class Agent:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
-
-    async def _connect(self, source: ToolSource) -> dict[str, Tool]:
-        try:
-            await source.connect()
-            return await source.get_tools()
-        except Exception as error:
-            problem = exception_text(error)
-            self.ctx.logger.warn(f"tools of {source.name} are not available: {problem}")
-            return {}
-
-    def _add(self, registry: ToolRegistry, source: ToolSource, tools: dict[str, Tool]) -> None:
-        for found in tools.values():
-            try:
-                registry.register(found)
-            except ConfigError as error:
-                self.ctx.logger.warn(f"a tool of {source.name} is left out: {error}")
 
     def _session(self, session: str | Session | None) -> Session:
         if isinstance(session, Session):

@@ -131,8 +131,12 @@ class ModelCall:
             messages = corrected(request.messages, corrections)
             request = dataclasses.replace(request, messages=messages)
         started, error = time.perf_counter(), None
+        provider, timeout = self._model.provider, self._model.uri.timeout
         try:
-            async with aclosing(self._exchange(request, listen)) as events:
+            if not listen:
+                self._reply = await complete_within(provider.complete(request), timeout)
+                return
+            async with aclosing(stream_within(provider.stream(request), timeout)) as events:
                 async for event in events:
                     if isinstance(event, Reply):
                         self._reply = event
@@ -143,17 +147,6 @@ class ModelCall:
             raise
         finally:
             self._settle(error, time.perf_counter() - started)
-
-    async def _exchange(
-        self, request: Request, listen: bool
-    ) -> AsyncGenerator[Delta | Reply, None]:
-        provider, timeout = self._model.provider, self._model.uri.timeout
-        if not listen:
-            yield await complete_within(provider.complete(request), timeout)
-            return
-        async with aclosing(stream_within(provider.stream(request), timeout)) as events:
-            async for event in events:
-                yield event
 
     def _settle(self, error: BaseException | None, seconds: float) -> None:
         """Book what the attempt cost, judge its reply and tell the observers."""

@@ -62,12 +62,14 @@ class _Clock:
         self._end = self._stopped = self._loop.time()
         self._end += seconds
         self._task: asyncio.Task[object] | None = None
+        self._cancelling = 0  # cancellations of the task that were there before
         self._timer: asyncio.TimerHandle | None = None
         self._fired = False
 
     def start(self) -> None:
         self._end += self._loop.time() - self._stopped
         self._task = asyncio.current_task()
+        self._cancelling = self._task.cancelling() if self._task else 0
         if self._timer is None:
             self._timer = self._loop.call_at(self._end, self._check)
 
@@ -78,7 +80,7 @@ class _Clock:
     def fired(self) -> bool:
         """Tell whether a cancellation was this clock's, and take it back if so."""
         task = asyncio.current_task()
-        return self._fired and task is not None and task.uncancel() == 0
+        return self._fired and task is not None and task.uncancel() <= self._cancelling
 
     def close(self) -> None:
         if self._timer is not None:

@@ -118,6 +118,7 @@ class Run:
         while True:
             model, options = self._models[self._model], self._options
             settings = {**model.uri.settings, **options.settings}
+            settings = {name: value for name, value in settings.items() if value is not None}
             request = Request(self._history, options.tools.schemas(), options.schema, settings)
             try:
                 async with aclosing(ModelCall(model, request, self._ledger).events(listen)) as call:

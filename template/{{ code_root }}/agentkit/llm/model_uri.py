@@ -33,8 +33,12 @@ def _text(value: str) -> str:
 
 
 def _url(value: str) -> str:
-    parts = urlsplit(_text(value))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(_text(value))
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # its text may show the password
+        valid = False
+    if not valid or re.search(r"[\s\x00-\x1f]", value.strip()):
         raise ValueError("must be an http:// or https:// URL")
     return value.strip().rstrip("/")
 
@@ -133,7 +137,8 @@ class ModelURI:
 
     def __str__(self) -> str:
         shown = "&".join(f"{name}={_shown(name, value)}" for name, value in self.query)
-        return f"{self.protocol}://{self.provider}/{self.model}" + (f"?{shown}" if shown else "")
+        head = f"{self.protocol}://{self.provider}/{mask(self.model)}"
+        return head + (f"?{shown}" if shown else "")
 
     def __repr__(self) -> str:
         return f"ModelURI({str(self)!r})"
@@ -143,11 +148,11 @@ def _check(protocol: str | None, provider: str, model: str) -> None:
     form = "expected [protocol://]provider/model[?params], such as chat://openai/gpt-5-mini"
     if protocol is not None and protocol not in PROTOCOLS:
         known = " and ".join(f"{name}://" for name in PROTOCOLS)
-        raise ConfigError(f"model URI: unknown protocol {protocol!r}; known: {known}")
+        raise ConfigError(f"model URI: unknown protocol {mask(protocol)!r}; known: {known}")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", provider):
         raise ConfigError(f"model URI: no provider before the first '/'; {form}")
     if not model or re.search(r"[\s\x00-\x1f]", model):
-        raise ConfigError(f"model URI: no model after {provider}/; {form}")
+        raise ConfigError(f"model URI: no model after {mask(provider)}/; {form}")
 
 
 def _parameters(query: str) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
@@ -161,13 +166,19 @@ def _parameters(query: str) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]
             raise ConfigError(f"model URI: unknown parameter{shown}; known: {known}")
         if name in values and name != "stop":
             raise ConfigError(f"model URI: {name} is given twice")
-        try:
-            value = _PARAMETERS[name](unquote(raw))
-        except ValueError as error:
-            raise ConfigError(f"model URI: {name} {error}") from None
+        value, problem = _value(name, unquote(raw))
+        if problem:  # raised here: the context of the first error may hold what was given
+            raise ConfigError(f"model URI: {name} {problem}")
         values[name] = [*values.get("stop", ()), value] if name == "stop" else value
         pairs.append((name, unquote(raw)))
     return values, tuple(pairs)
+
+
+def _value(name: str, text: str) -> tuple[Any, str]:
+    try:
+        return _PARAMETERS[name](text), ""
+    except ValueError as error:
+        return None, str(error)
 
 
 def _shown(name: str, value: str) -> str:

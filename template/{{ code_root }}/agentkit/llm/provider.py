@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from ..errors import ConfigError
 from ..messages import Message, Reply, ToolCall, clean, encode_json
@@ -95,6 +96,8 @@ def resolve_key(uri: ModelURI, variable: str | None) -> str | None:
     key = uri.api_key or os.environ.get(name, "").strip()
     if key:
         add_secret(key)
+        if not re.fullmatch(r"[!-~]+", key):  # a header cannot carry it
+            raise ConfigError(f"the key of {uri.provider} holds a space or a special character")
         return key
     if variable is None or uri.base_url is not None:
         return None
@@ -112,8 +115,8 @@ def parse_tool_call(
     Nothing at all and `null` mean no arguments.
     """
     try:
-        arguments = json.loads(raw) if raw.strip() else {}
-    except ValueError:
+        arguments = json.loads(raw, parse_constant=_no_json) if raw.strip() else {}
+    except (ValueError, RecursionError):
         return ToolCall(call_id, name, {}, clean(raw), replay)
     if arguments is None:
         arguments = {}
@@ -122,3 +125,7 @@ def parse_tool_call(
     if "\\u" in raw or not raw.isascii():  # escapes may spell half of a surrogate pair
         arguments = json.loads(clean(encode_json(arguments)))
     return ToolCall(call_id, name, arguments, None, replay)
+
+
+def _no_json(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

@@ -46,7 +46,7 @@ class OutputSchema:
             if self.wrapped:
                 return self._unwrap(fenced[1] if fenced else text)
             return self.adapter.validate_json(fenced[1] if fenced else text)
-        except ValueError as error:
+        except Exception as error:  # a validator is anybody's code
             raise InvalidAnswer(describe_errors(error)) from None
 
     def _unwrap(self, text: str) -> Any:
@@ -77,12 +77,15 @@ def _make(type_: Any) -> OutputSchema:
 
     try:
         adapter = TypeAdapter(type_)
-        schema = adapter.json_schema()
+        schema = _inline_root(adapter.json_schema())
     except PydanticUserError as error:
-        raise ConfigError(f"schema: {type_!r} has no JSON schema ({error.message})") from None
+        why = error.message.splitlines()[0]
+        raise ConfigError(f"schema: {type_!r} has no JSON schema ({why})") from None
     name = re.sub(r"[^A-Za-z0-9_-]", "_", getattr(type_, "__name__", "answer"))[:64]
-    wrapped = schema.get("type") != "object" and "$ref" not in schema
-    if wrapped:
+    wrapped = schema.get("type") != "object"
+    if not wrapped:
+        schema = {"properties": {}, **schema}  # OpenAI refuses an object without
+    else:
         definitions = schema.pop("$defs", None)
         schema = {"type": "object", "properties": {"value": schema}, "required": ["value"]}
         if definitions:
@@ -99,7 +102,7 @@ class _NotStrict(Exception):
 
 def _strict_root(schema: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        strict = _strict(_inline_root(schema))
+        strict = _strict(schema)
     except _NotStrict:
         return None
     assert isinstance(strict, dict)
@@ -107,7 +110,7 @@ def _strict_root(schema: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _inline_root(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema whose root is an object itself: strict mode refuses a reference there."""
+    """Return a schema whose root is a type itself: providers refuse a reference there."""
     if "$ref" not in schema:
         return schema
     name = str(schema["$ref"]).rsplit("/", 1)[-1]

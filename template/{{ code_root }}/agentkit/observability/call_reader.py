@@ -119,7 +119,10 @@ def _newest_first(file: Path) -> tuple[float, str]:
     run_id = file.parent.name
     if started := started_at(run_id):
         return -started.timestamp(), run_id
-    return -file.stat().st_mtime, run_id
+    try:
+        return -file.stat().st_mtime, run_id
+    except OSError:
+        return 0.0, run_id
 
 
 def _earlier(path: Path, history: Any) -> Path | None:
@@ -146,8 +149,8 @@ def _load_events(file: Path) -> list[Data]:
     """Return the events; where the file was damaged, those lines that are whole."""
     data = _load(file)
     if not isinstance(data, list):
-        lines = file.read_bytes().splitlines() if file.is_file() else []
-        data = [item for line in lines for item in _parse(line, file) or () if line[:2] == b"- "]
+        lines = [line for line in _read(file).splitlines() if line.startswith(b"- ")]
+        data = [item for line in lines for item in _parse(line, file)]
     return [item for item in data if isinstance(item, dict) and "event" in item]
 
 
@@ -156,6 +159,13 @@ def _load(path: Path) -> Any:
         return _parse(path.read_bytes(), path)
     except OSError as error:
         return _problem(path, error.strerror or type(error).__name__)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def _parse(data: bytes, path: Path) -> Any:

@@ -133,7 +133,7 @@ def _message_list(key: str, messages: Sequence[Message], pad: str) -> str:
 
 
 def _indented(message: Message, pad: str) -> str:
-    return message.log_text(_message_text)[:-1].replace("\n", "\n" + pad) + "\n"
+    return message.once("log", _message_text)[:-1].replace("\n", "\n" + pad) + "\n"
 
 
 def _message_text(message: Message) -> str:

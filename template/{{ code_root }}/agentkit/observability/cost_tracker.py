@@ -65,5 +65,6 @@ class CostTracker:
 
     def reset(self) -> None:
         """Set all sums to zero."""
-        self._cost = 0.0
-        self._input = self._output = self._requests = 0
+        with self._lock:
+            self._cost = 0.0
+            self._input = self._output = self._requests = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, get_args
 
@@ -62,14 +63,12 @@ class Logger:
         if level < self._threshold:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = f"{now} {LEVELS[level].upper():5} [{self.context}] {mask(str(message))}"
+        line = f"{now} {LEVELS[level].upper():5} " + mask(f"[{self.context}] {message}")
         if meta is not None:
             line += " " + json.dumps(safe_sanitize(meta), ensure_ascii=False)
+        line = line.replace("\r", "\\r").replace("\n", "\\n") + "\n"
         stream = self._stream or sys.stderr
-        try:
-            stream.write(line.replace("\r", "\\r").replace("\n", "\\n") + "\n")
+        with suppress(OSError, ValueError, AttributeError):  # full, closed, or no stderr at all
+            encoding = getattr(stream, "encoding", None) or "utf-8"
+            stream.write(line.encode(encoding, "backslashreplace").decode(encoding))
             stream.flush()
-        except UnicodeEncodeError:
-            stream.write(line.encode("ascii", "backslashreplace").decode() + "\n")
-        except (OSError, ValueError):
-            return  # a closed or full log must not stop the work

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelPrice
 
 Rate = Callable[[Usage], float]
+_FREE = ("offline", "ollama", "vllm", "lmstudio")  # the user's own machine
 _ALIASES = {"workersai": "cloudflare"}
 _NUMBERS = ("input_mtok", "cache_read_mtok", "cache_write_mtok", "output_mtok")
 
@@ -26,18 +27,23 @@ class Prices:
         self._rates: dict[tuple[str, str], Rate | None] = {}
 
     def estimate(self, provider: str, model: str, usage: Usage) -> float | None:
-        """Return the cost of a call in USD, cheaper where a cache was read; None if unknown."""
+        """Return the cost of a call in USD, cheaper where a cache was read.
+
+        None if the price is unknown, or the provider did not say how many tokens it took.
+        """
         key = (provider, model)
         if key not in self._rates:
             self._rates[key] = _find_rate(provider, model)
             if self._rates[key] is None:
                 self._logger.warn(f"no price known for {provider}/{model}: costs are not counted")
         rate = self._rates[key]
-        return None if rate is None else rate(usage)
+        if rate is None or (usage.total_tokens == 0 and provider not in _FREE):
+            return None
+        return rate(usage)
 
 
 def _find_rate(provider: str, model: str) -> Rate | None:
-    if provider in ("offline", "ollama", "vllm"):
+    if provider in _FREE:
         return lambda usage: 0.0
     from genai_prices.data_snapshot import get_snapshot
 

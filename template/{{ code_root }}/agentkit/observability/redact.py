@@ -25,6 +25,7 @@ from ..messages import clean
 MASK = "***"
 SHORTEST = 6  # shorter "keys" are placeholders such as "none"; masking them would garble every log
 LONGEST_TEXT = 100_000  # characters of one value kept in a log or artifact
+LONGEST_INT = 10_000  # bits; Python refuses to write out much longer ones
 DEEPEST = 20
 
 _forms: dict[str, None] = {}  # every spelling of every known secret, longest first
@@ -47,18 +48,19 @@ _SHAPES = (
 
 def add_secret(value: str | None) -> None:
     """Remember a secret, so that no sink of this process ever shows it. Blank ones are ignored."""
-    if not value or len(value) < SHORTEST:
+    global _forms
+    if not value or len(value) < SHORTEST or value in _forms:
         return
     forms = {value, *_spellings(value), *_forms}
-    _forms.clear()
-    _forms.update(dict.fromkeys(sorted(forms, key=len, reverse=True)))
+    # Replaced, not changed: another thread may be masking with the old one.
+    _forms = dict.fromkeys(sorted(forms, key=len, reverse=True))
 
 
 def add_url_secrets(url: str) -> None:
     """Remember what a URL carries: its password, and query values with a secret's name."""
     parts = urlsplit(url)
-    if parts.password:
-        add_secret(unquote(parts.password))
+    if parts.password or parts.username:
+        add_secret(unquote(parts.password or parts.username or ""))
     for pair in parts.query.split("&"):
         name, _, value = pair.partition("=")
         if is_secret_name(name) or name == "key":
@@ -111,6 +113,8 @@ def exception_text(error: BaseException) -> str:
 
 def _sanitize(value: Any, path: tuple[int, ...]) -> Any:
     if value is None or (isinstance(value, (bool, int, float)) and not isinstance(value, Enum)):
+        if isinstance(value, int) and value.bit_length() > LONGEST_INT:
+            return f"[int: {value.bit_length()} bits]"
         return value
     if isinstance(value, str) and not isinstance(value, Enum):
         return shorten(mask(clean(value)))
@@ -195,7 +199,8 @@ def shorten(text: str, longest: int = LONGEST_TEXT) -> str:
 
 def _spellings(value: str) -> set[str]:
     encoded = quote(value, safe="")
-    spellings = {encoded, encoded.replace("%", "%").lower(), quote(value), quote_plus(value)}
+    spellings = {encoded, quote(value), quote_plus(value)}
+    spellings |= {re.sub("%..", lambda code: code[0].lower(), text) for text in spellings}
     spellings |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     spellings |= {repr(value)[1:-1]}
     raw = value.encode("utf-8", "replace")

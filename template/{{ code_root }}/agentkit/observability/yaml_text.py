@@ -124,6 +124,8 @@ def _literal(text: str, pad: str) -> str:
 def _inline_text(text: str) -> str:
     if _PLAIN.fullmatch(text) and text.lower() not in _NOT_TEXT:
         return text
+    if ('"' in text or "\\" in text) and text.isprintable():
+        return "'" + text.replace("'", "''") + "'"  # JSON in it stays readable
     return _quoted(text)
 
 

@@ -171,34 +171,34 @@ def _newest_that_fit(exchanges: list[_Exchange], room: int) -> list[_Exchange]:
     squeeze = True
     for exchange in reversed(exchanges):
         room -= exchange.user.weight
-        steps = _newest_steps(exchange, room, squeeze, in_progress=not kept)
+        steps, room = _newest_steps(exchange, room, squeeze, in_progress=not kept)
         if kept and not steps:
             break
         kept.append(_Exchange(exchange.user, steps))
         if len(steps) < len(exchange.steps):
             break
-        room -= sum(map(symbols, steps))
         squeeze = squeeze and not steps
     return kept[::-1]
 
 
 def _newest_steps(
     exchange: _Exchange, room: int, squeeze: bool, in_progress: bool
-) -> list[list[Message]]:
-    """Return the newest steps that fit; the first one is squeezed before it is given up.
+) -> tuple[list[list[Message]], int]:
+    """Return the newest steps that fit, and the room left. The first is squeezed if need be.
 
     A step in progress, whose results the model has not seen yet, is never given up.
     """
     kept: list[list[Message]] = []
     for step in reversed(exchange.steps):
-        if squeeze and not kept and symbols(step) > room:
-            step = _squeezed(step, room)
         size = symbols(step)
+        if size > room and squeeze and not kept:
+            step = _squeezed(step, room)
+            size = symbols(step)
         if size > room and (kept or not in_progress or len(step) == 1):
             break
         kept.append(step)
         room -= size
-    return kept[::-1]
+    return kept[::-1], room
 
 
 def _squeezed(step: list[Message], room: int) -> list[Message]:

@@ -95,7 +95,7 @@ class SummarizingHistoryCompactor:
         self._threshold = threshold * SYMBOLS_PER_TOKEN
         self._generator = summary_generator
         self._timeout = timeout
-        self._given_up: Message | None = None  # the end of what could not be summarised
+        self._given_up: Message | None = None  # the user turn when a summary failed
 
     async def compact(
         self, messages: Sequence[Message], max_symbols: int | None = None
@@ -105,14 +105,15 @@ class SummarizingHistoryCompactor:
             return await self._trimming.compact(messages, max_symbols)
         history = seal(messages)
         system, older, newest = _split(history)
-        if not _has_news(older) or older[-1] is self._given_up:
+        question = next((m for m in reversed(history) if m.role == "user"), None)
+        if not _has_news(older) or question is self._given_up:
             return await self._trimming.compact(history, max_symbols)
         try:
             head = [*system, Message.user(f"{MARK}\n{await self._summary(older)}"), ACKNOWLEDGED]
             return _joined(head, newest, max_symbols or self._budget, symbols(history))
         except Exception as error:
             self._logger.warn(f"no summary, trimming instead: {exception_text(error)}")
-            self._given_up = older[-1]  # the steps of this turn must not try, and wait, again
+            self._given_up = question  # the steps of this turn must not try, and wait, again
             return await self._trimming.compact(history, max_symbols)
 
     def estimate_symbols(self, message: Message) -> int:

@@ -13,14 +13,15 @@ import io
 import json
 import os
 import re
-import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from .network_guard import guard
 from .virtual_time import VirtualTimeLoop
 
 if TYPE_CHECKING:
@@ -56,6 +57,30 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
     if isinstance(collector, pytest.Module):
         collector.add_marker(pytest.mark.anyio)
         collector.add_marker(pytest.mark.filterwarnings("error"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, object, object]:
+    with _only_anyio(collector.config):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    with _only_anyio(item.config):
+        return (yield)
+
+
+@contextmanager
+def _only_anyio(config: pytest.Config) -> Iterator[None]:
+    # pytest-asyncio in auto mode, which the user's tests may want, takes every async test and
+    # fixture; in strict mode it leaves them alone.
+    before = config.getoption("asyncio_mode", None)
+    config.option.asyncio_mode = "strict"
+    try:
+        yield
+    finally:
+        config.option.asyncio_mode = before
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -110,8 +135,8 @@ def isolation(
 ) -> None:
     """No network, no keys, no files outside `tmp_path`, no state of another test."""
     # On Windows every event loop connects to itself through loopback.
-    local = "loopback" in request.fixturenames or sys.platform == "win32"
-    _block_network(monkeypatch, local)
+    loopback = "loopback" in request.fixturenames or sys.platform == "win32"
+    guard(monkeypatch, loopback=loopback)
     for name in list(os.environ):
         if _ENVIRONMENT.search(name.upper()):
             monkeypatch.delenv(name)
@@ -119,31 +144,6 @@ def isolation(
     redact = sys.modules.get(f"{__package__.rpartition('.')[0]}.observability.redact")
     if redact is not None:
         monkeypatch.setattr(redact, "_forms", {})
-
-
-def _block_network(monkeypatch: pytest.MonkeyPatch, local: bool) -> None:
-    for owner, name in (
-        (socket.socket, "connect"),
-        (socket.socket, "connect_ex"),
-        (socket.socket, "sendto"),
-        (socket, "getaddrinfo"),
-    ):
-        monkeypatch.setattr(owner, name, _guarded(getattr(owner, name), name, local))
-
-
-def _guarded(original: Any, name: str, local: bool) -> Any:
-    def call(*arguments: Any, **named: Any) -> Any:
-        given = [*arguments, *named.values()]
-        hosts = [part for value in given for part in (value if type(value) is tuple else (value,))]
-        if local and not {"127.0.0.1", "::1", "localhost"}.isdisjoint(filter(_is_text, hosts)):
-            return original(*arguments, **named)
-        pytest.fail(f"a test reached for the network: {name}{arguments!r}")
-
-    return call
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 class MakeRequester(Protocol):

@@ -89,8 +89,8 @@ def test_other_json_is_refused(data: bytes) -> None:
 def used(message: Message) -> Message:
     """Return the message after all its texts were made."""
     message.to_json()
-    message.wire("chat", lambda m: "made")
-    message.log_text(lambda m: "made")
+    message.once("chat", lambda m: "made")
+    message.once("log", lambda m: "made")
     assert message.weight > 0
     return message
 
@@ -111,8 +111,8 @@ def test_a_replaced_message_makes_its_own_texts() -> None:
     changed = replace(used(Message.user("hi")), parts=(Text("longer"),))
     assert changed.weight == len("longer")
     assert b"longer" in changed.to_json()
-    assert changed.wire("chat", lambda m: m.text) == "longer"
-    assert changed.log_text(lambda m: m.text) == "longer"
+    assert changed.once("chat", lambda m: m.text) == "longer"
+    assert changed.once("log", lambda m: m.text) == "longer"
 
 
 @pytest.mark.parametrize("message", [EVERYTHING, RESULTS])
@@ -139,9 +139,9 @@ def test_each_text_is_made_once() -> None:
         made.append(given)
         return f"text {len(made)}"
 
-    assert [message.wire("a", make), message.wire("a", make)] == ["text 1", "text 1"]
-    assert [message.wire("b", make), message.wire("a", make)] == ["text 2", "text 1"]
-    assert [message.log_text(make), message.log_text(make)] == ["text 3", "text 3"]
+    assert [message.once("a", make), message.once("a", make)] == ["text 1", "text 1"]
+    assert [message.once("b", make), message.once("a", make)] == ["text 2", "text 1"]
+    assert [message.once("log", make), message.once("log", make)] == ["text 3", "text 3"]
     assert message.to_json() is message.to_json()
     assert made == [message] * 3
 

@@ -79,10 +79,10 @@ class ToolRegistry:
             known = ", ".join(sorted(self._tools)) or "none"
             raise ToolError(f"There is no tool named {call.name!r}. Known tools: {known}.")
         if call.malformed is not None:
-            raise ToolError(f"The arguments were no JSON object: {call.malformed[:200]!r}")
+            raise ToolError(f"The arguments were no JSON object: {mask(call.malformed)[:200]!r}")
         try:  # parsed anew: a tool may change its arguments, the history must not
             return tool, tool.validate(json.loads(call.arguments_text))
-        except ValueError as error:
+        except Exception as error:  # a validator is anybody's code
             raise ToolError(f"Invalid arguments. {describe_errors(error)}") from None
 
 
@@ -131,10 +131,11 @@ def describe_errors(error: Exception) -> str:
     """Return where and why a value does not fit its type, without the value itself."""
     errors = getattr(error, "errors", None)
     if errors is None:
-        return mask(str(error))
+        return mask(str(error)) if isinstance(error, ValueError) else exception_text(error)
     details = errors(include_url=False, include_input=False, include_context=False)
     where = (".".join(map(str, item["loc"])) or "value" for item in details)
-    return "; ".join(f"{path}: {item['msg']}" for path, item in zip(where, details, strict=True))
+    found = (f"{path}: {item['msg']}" for path, item in zip(where, details, strict=True))
+    return mask("; ".join(found))
 
 
 def result_content(value: Any) -> tuple[Text | Image, ...]:

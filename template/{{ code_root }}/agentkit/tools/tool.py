@@ -170,7 +170,8 @@ def _validation(
         adapter: TypeAdapter[Any] = TypeAdapter(typing.cast(Any, collect))
         parameters = adapter.json_schema()
     except PydanticUserError as error:
-        raise ConfigError(f"tool {name}: no JSON schema for its parameters ({error})") from None
+        why = error.message.splitlines()[0]
+        raise ConfigError(f"tool {name}: no JSON schema for its parameters ({why})") from None
     return lambda arguments: adapter.validate_python(ArgsKwargs((), arguments)), parameters
 
 

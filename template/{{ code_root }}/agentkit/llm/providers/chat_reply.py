@@ -6,32 +6,50 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import LlmError, MalformedReply, error_class, stream_error_class
-from ...messages import FinishReason, Message, Part, Reply, Text, Thinking, Usage, encode_json
+from ...errors import LlmError, MalformedReply, Overloaded, error_class, stream_error_class
+from ...messages import (
+    FinishReason,
+    Message,
+    Part,
+    Reply,
+    Text,
+    Thinking,
+    Usage,
+    clean,
+    encode_json,
+)
 from ...observability.redact import mask, shorten
 from ...retry import retry_after
 from ..events import TextDelta, ThinkingDelta
 from ..provider import Delta, parse_tool_call
 
 _FINISH: dict[str, FinishReason] = {"length": "length", "content_filter": "blocked"}
+_decode = json.JSONDecoder().raw_decode
+_BROKEN = ("error", "insufficient_system_resource")  # OpenRouter, DeepSeek: try again
+_ODD = (AttributeError, KeyError, TypeError, ValueError)  # what data of another shape leads to
 _REASONING = ("reasoning_content", "reasoning")  # DeepSeek and vLLM; OpenRouter, Ollama and Groq
 
 
 def failure(provider: str, status: int, body: bytes, headers: Mapping[str, str]) -> LlmError:
     """Return the error that a response other than 200 means, in one line."""
     text = body.decode("utf-8", "replace")
-    message = mask(shorten(" ".join(_error_text(text).split()), 400)) or "no explanation"
+    message = _one_line(_error_text(text)) or "no explanation"
     kind = error_class(status, text)
     return kind(
         f"{provider} answered {status}: {message}", status=status, retry_after=retry_after(headers)
     )
 
 
+def _one_line(text: str) -> str:
+    """Return the text for an error message; masked before it is cut, or half a secret stays."""
+    return " ".join(shorten(mask(text), 400).split())
+
+
 def _error_text(body: str) -> str:
     """Return the message of an error body, and the parameter it is about."""
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return body
     error = data.get("error", data) if isinstance(data, dict) else data
     if not isinstance(error, dict):
@@ -43,13 +61,15 @@ def _error_text(body: str) -> str:
 
 def reply_of(body: bytes, provider: str, replay: Sequence[str], model: str) -> Reply:
     """Return the reply in a complete response body; raises `MalformedReply` for anything else."""
+    parser = ReplyParser(provider, replay, model, whole=True)
     try:
         data = json.loads(body)
-    except ValueError:
-        start = mask(shorten(body[:200].decode("utf-8", "replace"), 200))
-        raise MalformedReply(f"{provider} sent no JSON: {start!r}") from None
-    parser = ReplyParser(provider, replay, model)
-    parser.take(data, "message")
+    except (ValueError, RecursionError):
+        data = None
+    if data is None:
+        start = _one_line(body.decode("utf-8", "replace"))[:200]
+        raise MalformedReply(f"{provider} sent no JSON: {start!r}")
+    parser.take(data)
     return parser.reply()
 
 
@@ -57,10 +77,12 @@ class ReplyParser:
     """Puts a reply together from a whole response or from the events of a stream.
 
     Servers differ in how they stream calls: pieces carry an index or none, and some give every
-    call the same index, so a new id starts a new call.
+    call the same index, so a new id starts a new call. `done` tells that nothing can be missing.
     """
 
-    def __init__(self, provider: str, replay: Sequence[str], model: str) -> None:
+    def __init__(
+        self, provider: str, replay: Sequence[str], model: str, *, whole: bool = False
+    ) -> None:
         self._provider = provider
         self._replay_names = replay
         self._model = model
@@ -71,42 +93,64 @@ class ReplyParser:
         self._calls: list[dict[str, Any]] = []
         self._usage: Mapping[str, Any] = {}
         self._finish: str | None = None
-        self._seen = self._done = False
+        self._whole = whole
+        self._seen = False
+        self.done = whole
 
     def feed(self, event: bytes) -> Delta | None:
         """Take one event of a stream and return the delta it brings, if any."""
+        event = event.strip()
         if event[:1] != b"{":
-            self._done = self._done or event.strip() == b"[DONE]"
+            self.done = self.done or event == b"[DONE]"
             return None
         try:
-            data = json.loads(event)
-        except ValueError:
-            raise MalformedReply(f"{self._provider} streamed broken JSON") from None
-        return self.take(data, "delta")
+            data, _ = _decode(event.decode())  # without what json.loads does to find the encoding
+        except (ValueError, RecursionError):
+            data = None
+        if data is None:
+            raise MalformedReply(f"{self._provider} streamed broken JSON")
+        return self.take(data)
 
-    def take(self, data: Any, key: str) -> Delta | None:
-        """Take a decoded response or event, whose content stands under `key`."""
+    def take(self, data: Any) -> Delta | None:
+        """Take a decoded response or event and return the delta it brings, if any."""
         try:
-            if data.get("error"):
-                raise self._error(data["error"])
-            self._usage = data.get("usage") or self._usage
-            self._model = data.get("model") or self._model
-            choices = data.get("choices")
-            if choices:
-                self._seen = True
-                self._finish = choices[0].get("finish_reason") or self._finish
-                return self._content(choices[0].get(key) or {})
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            problem = f"{self._provider} sent a reply of an unknown shape ({type(error).__name__})"
-            raise MalformedReply(problem) from None
-        return None
+            return self._take(data)
+        except _ODD as error:
+            problem = type(error).__name__
+        raise self._odd(problem)
 
     def reply(self) -> Reply:
         """Return the whole reply. Raises `MalformedReply` when nothing came, or not all of it."""
         if not self._seen:
             raise MalformedReply(f"{self._provider} sent an empty response")
-        if self._finish is None and not self._done:
+        if self._finish is None and not self.done:
             raise MalformedReply(f"{self._provider} broke off in the middle of a reply")
+        try:
+            return self._reply()
+        except _ODD as error:
+            problem = type(error).__name__
+        raise self._odd(problem)
+
+    def _odd(self, problem: str) -> MalformedReply:
+        return MalformedReply(f"{self._provider} sent a reply of an unknown shape ({problem})")
+
+    def _take(self, data: Any) -> Delta | None:
+        choices = data.get("choices")
+        choice = choices[0] if choices else {}
+        error = data.get("error") or choice.get("error")
+        if error:
+            raise self._error(error)
+        self._usage = data.get("usage") or self._usage
+        self._model = data.get("model") or self._model
+        if not choices:
+            return None
+        self._seen = True
+        self._finish = choice.get("finish_reason") or self._finish
+        return self._content(choice.get("message" if self._whole else "delta") or {})
+
+    def _reply(self) -> Reply:
+        if self._finish in _BROKEN:
+            raise Overloaded(f"{self._provider} gave up: finish_reason {self._finish}", status=200)
         text, thinking = "".join(self._text), "".join(self._thinking)
         parts: list[Part] = []
         if thinking or self._replay:
@@ -114,8 +158,11 @@ class ReplyParser:
             parts.append(Thinking(thinking, replay))
         if text:
             parts.append(Text(text))
+        ids: set[str] = set()
         for number, call in enumerate(self._calls):
             call_id = call["id"] or f"call_{number}"
+            call_id = f"{call_id}_{number}" if call_id in ids else call_id  # a pair needs its own
+            ids.add(call_id)
             parts.append(parse_tool_call(call_id, call["name"], call["arguments"]))
         detail = "".join(self._refusal)
         reason = self._reason(bool(text or self._calls), detail)
@@ -123,35 +170,47 @@ class ReplyParser:
         return Reply(message, reason, _usage(self._usage), self._model, text, detail)
 
     def _content(self, content: dict[str, Any]) -> Delta | None:
+        text = content.get("content")
+        if text and len(content) == 1:  # nearly every event of a stream
+            return self._take_text(text)
         if content.get("refusal"):
             self._refusal.append(content["refusal"])
-        for piece in content.get("tool_calls") or ():
-            self._call(piece)
+        for position, piece in enumerate(content.get("tool_calls") or ()):
+            self._call(piece, position if self._whole else piece.get("index"))
         for name in self._replay_names:
             self._keep(name, content.get(name))
-        text = content.get("content")
+        thinking = next((content[name] for name in _REASONING if content.get(name)), None)
+        if isinstance(thinking, str):
+            self._thinking.append(thinking)
         if text:
-            text = text if isinstance(text, str) else _joined(text)
-            self._text.append(text)
-            return TextDelta(text)
-        for name in _REASONING:
-            if content.get(name):
-                self._thinking.append(content[name])
-                return ThinkingDelta(content[name])
-        return None
+            return self._take_text(text)
+        return ThinkingDelta(clean(thinking)) if isinstance(thinking, str) else None
 
-    def _call(self, piece: dict[str, Any]) -> None:
-        function, index, call_id = piece.get("function") or {}, piece.get("index"), piece.get("id")
-        if index is None and not call_id and self._calls:
-            index = self._calls[-1]["index"]
-        call = next((c for c in reversed(self._calls) if c["index"] == index), None)
-        if call is None or (call_id and call["id"] and call_id != call["id"]):
+    def _take_text(self, text: str | list[dict[str, Any]]) -> TextDelta:
+        if not isinstance(text, str):
+            text = _joined(text)
+        self._text.append(text)
+        return TextDelta(clean(text))
+
+    def _call(self, piece: dict[str, Any], index: int | None) -> None:
+        function, call_id = piece.get("function") or {}, str(piece.get("id") or "")
+        name, arguments = str(function.get("name") or ""), function.get("arguments") or ""
+        call = self._begun_call(index, call_id, name)
+        if call is None:
             call = {"index": index, "id": "", "name": "", "arguments": ""}
             self._calls.append(call)
-        call["id"] = call["id"] or call_id or ""
-        call["name"] = call["name"] or function.get("name") or ""
-        arguments = function.get("arguments") or ""
+        call["id"] = call["id"] or call_id
+        call["name"] = call["name"] or name
         call["arguments"] += arguments if isinstance(arguments, str) else encode_json(arguments)
+
+    def _begun_call(self, index: int | None, call_id: str, name: str) -> dict[str, Any] | None:
+        """Return the call that a piece goes on with; None if it begins a new one."""
+        same = [call for call in self._calls if call["index"] == index]
+        if index is None and not call_id:
+            return None if name or not self._calls else self._calls[-1]
+        if not same or (call_id and same[-1]["id"] not in ("", call_id)):
+            return None
+        return same[-1]
 
     def _keep(self, name: str, value: Any) -> None:
         """Keep a field that must be sent back: texts and lists grow piece by piece."""
@@ -167,8 +226,11 @@ class ReplyParser:
 
     def _error(self, error: Any) -> LlmError:
         text = encode_json(error)
-        message = mask(shorten(_error_text(encode_json({"error": error})), 400))
-        return stream_error_class(text)(f"{self._provider} failed: {message}", status=200)
+        code = str(error.get("code") if isinstance(error, dict) else "")
+        known = code.isdecimal() and 400 <= int(code) < 600
+        kind = error_class(int(code), text) if known else stream_error_class(text)
+        message = _one_line(_error_text(encode_json({"error": error})))
+        return kind(f"{self._provider} failed: {message}", status=200)
 
 
 def _joined(content: list[dict[str, Any]]) -> str:
@@ -179,10 +241,11 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     prompt = usage.get("prompt_tokens_details") or {}
     completion = usage.get("completion_tokens_details") or {}
     cached = prompt.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0
-    return Usage(
-        usage.get("prompt_tokens") or 0,
-        usage.get("completion_tokens") or 0,
+    counts = (
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
         cached,
-        prompt.get("cache_write_tokens") or 0,
-        completion.get("reasoning_tokens") or 0,
+        prompt.get("cache_write_tokens"),
+        completion.get("reasoning_tokens"),
     )
+    return Usage(*(int(count or 0) for count in counts))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from ...messages import Image, Message, Part, Text, Thinking, ToolResult, encode_json
+from ...messages import Image, Message, Part, Text, Thinking, ToolResult, clean, encode_json
 
 
 def wire_message(message: Message, dialect: str) -> str:
     """Return one message as JSON: several objects joined by commas, or "" for nothing to say."""
     match message.role:
         case "assistant":
-            return _assistant(message, dialect)
+            return clean(_assistant(message, dialect))
         case "tool":
-            return ",".join(map(encode_json, _tool_messages(message)))
+            return clean(",".join(map(encode_json, _tool_messages(message))))
         case role:
             return encode_json({"role": role, "content": _content(message.parts)})
 
@@ -23,9 +25,9 @@ def _assistant(message: Message, dialect: str) -> str:
     wire: dict[str, Any] = {"role": "assistant"}
     calls = [
         {
-            "id": call.id,
+            "id": _id(call.id),
             "type": "function",
-            "function": {"name": call.name, "arguments": call.arguments_text},
+            "function": {"name": _name(call.name), "arguments": call.arguments_text},
         }
         for call in message.tool_calls
     ]
@@ -41,10 +43,22 @@ def _assistant(message: Message, dialect: str) -> str:
     return encode_json(wire)
 
 
+def _id(call_id: str) -> str:
+    """Return an id of at most 40 characters: OpenAI refuses longer ones, others make them."""
+    if len(call_id) <= 40:
+        return call_id
+    return hashlib.sha256(clean(call_id).encode()).hexdigest()[:40]
+
+
+def _name(name: str) -> str:
+    """Return the name of a call in the letters that are accepted: models invent others."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
+
+
 def _tool_messages(message: Message) -> list[dict[str, Any]]:
     """Return one message per result; images follow in a user message, tools may not send them."""
     wire: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": result.call_id, "content": _result_text(result)}
+        {"role": "tool", "tool_call_id": _id(result.call_id), "content": _result_text(result)}
         for result in message.tool_results
     ]
     images = [p for r in message.tool_results for p in r.content if isinstance(p, Image)]

@@ -19,6 +19,7 @@ from ...messages import Message, Reply, clean, encode_json
 from ...observability.redact import add_url_secrets, mask
 from ...tools.tool import Tool
 from ...transport import HttpClients
+from ..events import TextDelta
 from ..model_uri import ModelURI
 from ..provider import Delta, Request
 from ..schema import OutputSchema
@@ -27,6 +28,7 @@ from .chat_wire import wire_message
 from .presets import Preset
 from .sse import data_events
 
+_BROKEN = (httpx2.HTTPError, OSError)
 _EVERYWHERE = {"temperature": "temperature", "top_p": "top_p", "stop": "stop", "seed": "seed"}
 
 
@@ -40,6 +42,7 @@ class OpenAiCompatible:
         add_url_secrets(base_url)
         address, _, query = base_url.partition("?")
         self._url = f"{address.rstrip('/')}/chat/completions" + (f"?{query}" if query else "")
+        _check_address(self._url, uri)
         self._headers = {"content-type": "application/json"}
         if key:
             self._headers["authorization"] = f"Bearer {key}"
@@ -47,7 +50,7 @@ class OpenAiCompatible:
         self._preset = preset
         self._clients = clients
         self._names = {**_EVERYWHERE, **preset.settings, "max_tokens": preset.max_tokens}
-        self._head = f'{{"model":{encode_json(uri.model)},"messages":['
+        self._head = f'{{"model":{encode_json(clean(uri.model))},"messages":['
         self._model = uri.model
         self._tools: tuple[Sequence[Tool], str] = ((), "")
         self._settings(uri.settings)  # refuse at once what the provider does not take
@@ -58,11 +61,11 @@ class OpenAiCompatible:
         client = self._clients.get(self._url)
         try:
             response = await client.post(self._url, content=body, headers=self._headers)
-        except httpx2.HTTPError as error:
+        except _BROKEN as error:
             problem = self._broken(error)
         else:
             if response.status_code == 200:
-                return reply_of(response.content, self._provider, self._preset.replay, self._model)
+                return self._whole(response.content)
             problem = failure(
                 self._provider, response.status_code, response.content, response.headers
             )
@@ -81,22 +84,31 @@ class OpenAiCompatible:
                 if response.status_code != 200:
                     data = await response.aread()
                     raise failure(self._provider, response.status_code, data, response.headers)
+                if response.headers.get("content-type", "").startswith("application/json"):
+                    whole = self._whole(await response.aread())  # it does not know streams
+                    yield TextDelta(whole.message.text)
+                    yield whole
+                    return
                 async with aclosing(data_events(response.aiter_bytes())) as events:
                     async for event in events:
                         delta = parser.feed(event)
                         if delta is not None:
                             yield delta
-        except httpx2.HTTPError as error:
-            problem = self._broken(error)
+        except _BROKEN as error:
+            if not parser.done:  # some servers hang up right after their last event
+                problem = self._broken(error)
         if problem is not None:
             raise problem
         yield parser.reply()
 
+    def _whole(self, body: bytes) -> Reply:
+        return reply_of(body, self._provider, self._preset.replay, self._model)
+
     def _body(self, request: Request, stream: str = "") -> bytes:
         dialect = self._provider
-        fragments = [message.wire(dialect, self._encode) for message in request.messages]
+        fragments = [message.once(dialect, self._encode) for message in request.messages]
         tail = self._tail(request)
-        return f"{self._head}{','.join(filter(None, fragments))}]{tail}{stream}}}".encode()
+        return f"{self._head}{','.join(filter(None, fragments))}]{clean(tail)}{stream}}}".encode()
 
     def _encode(self, message: Message) -> str:
         return wire_message(message, self._provider)
@@ -135,7 +147,7 @@ class OpenAiCompatible:
             wire[self._names[name]] = value
         return wire
 
-    def _broken(self, error: httpx2.HTTPError) -> LlmError:
+    def _broken(self, error: Exception) -> LlmError:
         """Return what a failure below HTTP means; the original may carry the request's key."""
         where = mask(self._url.partition("?")[0])
         text = mask(f"{type(error).__name__}: {error}").rstrip(": ")
@@ -143,6 +155,15 @@ class OpenAiCompatible:
             return MalformedReply(f"{self._provider} sent a body that cannot be decoded ({text})")
         hint = "; is the server running?" if isinstance(error, httpx2.ConnectError) else ""
         return ConnectionFailed(f"no reply from {where} ({text}){hint}")
+
+
+def _check_address(url: str, uri: ModelURI) -> None:
+    try:
+        httpx2.URL(url)
+        return
+    except httpx2.InvalidURL:
+        pass  # raised below: the context of an error is shown with it
+    raise ConfigError(f"model URI {uri}: its address is no valid URL")
 
 
 def _expand(base_url: str) -> str:

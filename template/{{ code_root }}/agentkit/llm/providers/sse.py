@@ -13,18 +13,18 @@ async def data_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, Non
     """
     rest = b""
     async for chunk in chunks:
-        buffer = rest + chunk if rest else chunk
+        buffer, held = rest + chunk if rest else chunk, b""
         if b"\r" in buffer:
             if buffer.endswith(b"\r"):  # the LF may be in the next chunk
-                rest = buffer
-                continue
+                buffer, held = buffer[:-1], b"\r"
             buffer = buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         *events, rest = buffer.split(b"\n\n")
+        rest += held
         for event in events:
             data = _data(event)
             if data:
                 yield data
-    data = _data(rest)
+    data = _data(rest.removesuffix(b"\r"))
     if data:
         yield data
 

@@ -1,0 +1,97 @@
+"""Tests of the command line as a whole: its commands, wrong uses, and `.env`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ...agent.agent import Agent
+from ...observability.run_context import RunContext
+from .commands import echo_agent, invoke, only_line
+from .pseudo_terminal import child_environment
+
+KEY = "sk-from-the-env-file-0123456789"
+
+
+def test_all_commands_are_listed() -> None:
+    """Help lists every command, also those of modules that a project may lack."""
+    shown = invoke(echo_agent, "--help").stdout
+    names = ("ask", "chat", "runs", "tools", "serve", "mcp")
+    assert all(f"\n  {name} " in shown for name in names)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("talk",), ("ask",), ("ask", "x", "--loud"), ("ask", "x", "y")]
+)
+def test_a_wrong_use_ends_with_2(arguments: tuple[str, ...]) -> None:
+    """Unknown commands and options, and arguments too few or too many, are refused."""
+    result = invoke(echo_agent, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("name", "module"), [("serve", "server"), ("mcp", "mcp")])
+def test_a_module_that_was_not_generated_says_how_to_add_it(name: str, module: str) -> None:
+    """The command ends with 2 and one line that names the module and the command that adds it."""
+    result = invoke(echo_agent, name, "--port", "8000")
+    assert (result.exit_code, result.stdout) == (2, "")
+    line = only_line(result.stderr)
+    assert f"without the module {module}; " in line
+    assert f"copier update --trust --data 'modules=[{module}]'" in line
+
+
+def test_env_is_loaded_before_anything_else() -> None:
+    """Variables of `.env` are there when the agent is built; those that are set stay."""
+    Path(".env").write_text("FROM_FILE=yes\nPATH=changed\n", encoding="utf-8")
+    seen = {}
+
+    def build(model: str | None = None, ctx: RunContext | None = None) -> Agent:
+        seen.update(os.environ)
+        return echo_agent(model, ctx)
+
+    try:
+        assert invoke(build, "ask", "x").exit_code == 0
+    finally:
+        os.environ.pop("FROM_FILE", None)
+    assert seen["FROM_FILE"] == "yes"
+    assert seen["PATH"] != "changed"
+
+
+def test_a_key_in_env_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that stands in `.env` never comes out in a message."""
+    monkeypatch.setenv("SOME_API_KEY", "")
+    monkeypatch.delenv("SOME_API_KEY")
+    Path(".env").write_text(f"SOME_API_KEY={KEY}\n", encoding="utf-8")
+    result = invoke(echo_agent, "ask", "x", "--model", f"chat://offline/{KEY}")
+    assert result.exit_code == 1
+    assert KEY not in result.stderr
+    assert "***" in result.stderr
+
+
+def test_an_env_file_in_another_encoding_is_one_line() -> None:
+    """A `.env` that is no UTF-8 is named, with what to do."""
+    Path(".env").write_text("A=b", encoding="utf-16")
+    result = invoke(echo_agent, "ask", "x")
+    assert result.exit_code == 1
+    assert only_line(result.stderr) == "error: .env is not UTF-8 text; save it as UTF-8"
+
+
+def test_importing_agentkit_does_not_import_the_command_line() -> None:
+    """Who uses agentkit as a library pays for no typer."""
+    root = __package__.rpartition(".tests")[0]
+    code = (
+        f"import sys, {root}; print(sorted({{'typer', 'rich', '{root}.cli'}} & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=child_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert result.stdout == "[]\n"

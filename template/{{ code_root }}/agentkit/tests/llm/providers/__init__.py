@@ -1,0 +1,1 @@
+"""Tests of the adapters that come without an SDK."""
