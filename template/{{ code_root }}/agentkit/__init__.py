@@ -45,8 +45,7 @@ from .observability.logger import Logger
 from .observability.redact import safe_sanitize
 from .observability.run_context import RunContext, create_run_context, get_sub_debug_dir
 from .session.compactor import HistoryCompactor, SimpleHistoryCompactor
-
-# from .session.sqlite_store import SqliteSessionStore
+from .session.sqlite_store import SqliteSessionStore
 from .session.store import MemorySessionStore, Session, SessionStore
 from .session.summary import LlmSummaryGenerator, SummarizingHistoryCompactor, SummaryGenerator
 from .tools.registry import ToolRegistry
@@ -89,7 +88,7 @@ __all__ = [
     "Session",
     "SessionStore",
     "SimpleHistoryCompactor",
-    #    "SqliteSessionStore",
+    "SqliteSessionStore",
     "StoreConflict",
     "SummarizingHistoryCompactor",
     "SummaryGenerator",

@@ -12,7 +12,7 @@ from types import TracebackType
 from . import program
 
 MODULE = program.__name__
-PATIENCE = 30.0  # seconds until a program that says nothing more has failed the test
+PATIENCE = 5.0  # seconds until a program that says nothing more has failed the test
 CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
 
 

@@ -47,7 +47,7 @@ def test_a_module_that_was_not_generated_says_how_to_add_it(name: str, module: s
 def test_env_is_loaded_before_anything_else() -> None:
     """Variables of `.env` are there when the agent is built; those that are set stay."""
     Path(".env").write_text("FROM_FILE=yes\nPATH=changed\n", encoding="utf-8")
-    seen = {}
+    seen: dict[str, str] = {}
 
     def build(model: str | None = None, ctx: RunContext | None = None) -> Agent:
         seen.update(os.environ)

@@ -150,7 +150,7 @@ def test_debug_level_shows_the_traceback() -> None:
 
 def test_build_agent_that_returns_nothing_is_told() -> None:
     """A forgotten return is named as what it is."""
-    result = invoke(lambda model=None, ctx=None: None, "ask", "x")  # type: ignore[arg-type,misc]
+    result = invoke(lambda model=None, ctx=None: None, "ask", "x")  # type: ignore[arg-type]
     assert "build_agent returned NoneType; it must return the Agent" in only_line(result.stderr)
 
 

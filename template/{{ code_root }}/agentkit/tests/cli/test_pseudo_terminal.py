@@ -81,6 +81,7 @@ def test_the_prompt_has_a_history() -> None:
         terminal.expect("> ")
         terminal.type(UP + "\n")
         terminal.expect("You said: once more")
+        terminal.expect("> ")
         terminal.type(CTRL_D)
         assert terminal.end() == 0
 
@@ -107,6 +108,7 @@ def test_what_was_typed_before_the_question_does_not_approve() -> None:
         terminal.expect("[y/N] ")
         terminal.type("n\n")
         terminal.expect("did not approve")
+        terminal.expect("> ")
         terminal.type(CTRL_D)
         assert terminal.end() == 0
         assert "removed x" not in terminal.seen

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
 from typing import Any
-
-import pytest
 
 from ...agent.agent import Agent
 from ...observability.run_context import RunContext
 from ...tools.tool import Tool, ToolContext, tool
+from .commands import TOOLS, echo_agent, invoke, only_line, scripted, shout
 from .commands import __name__ as COMMANDS
-from .commands import ECHO, TOOLS, echo_agent, invoke, only_line, scripted, shout
 
 
 class Source:
