@@ -34,11 +34,10 @@ def _heading(machine: Json, results: Results) -> str:
         for result in results.values()
         if result["versions"]
     )
-    load = ", ".join(f"{value:.1f}" for value in machine["load"])
+    load_before = ", ".join(f"{value:.1f}" for value in machine["load"])
     where = f"{machine['cores']} cores of {machine['cpu']}, Python {machine['python']}"
-    return (
-        f"{machine['date']}: {where}, {machine['system']}, load before the run {load}.\n{versions}."
-    )
+    disk = f"logs on {machine['file_system']}, load before the run {load_before}"
+    return f"{machine['date']}: {where}, {machine['system']}, {disk}.\n{versions}."
 
 
 def _section(letter: str, results: Results) -> str:

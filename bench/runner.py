@@ -25,7 +25,7 @@ def measure(
 ) -> None:
     """Measure scenario by scenario, all adapters of one after another, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "machine.json").write_text(json.dumps(machine(), indent=1))
+    (folder / "machine.json").write_text(json.dumps(machine(scratch), indent=1))
     settings = Settings(server, quick)
     for letter in letters:
         for info in adapters:
@@ -79,8 +79,8 @@ def versions(info: AdapterInfo) -> dict[str, str]:
     return {name: version for name, version in sorted(pairs) if name.lower() in names}
 
 
-def machine() -> Json:
-    """Describe where and when the run took place."""
+def machine(scratch: Path) -> Json:
+    """Describe where and when the run took place, and on what kind of disk."""
     return {
         "date": time.strftime("%Y-%m-%d"),
         "cores": os.cpu_count(),
@@ -88,6 +88,7 @@ def machine() -> Json:
         "python": platform.python_version(),
         "system": platform.system(),
         "load": os.getloadavg(),
+        "file_system": _file_system(scratch),
     }
 
 
@@ -98,3 +99,13 @@ def _cpu() -> str:
         return platform.machine()
     found = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
     return next(found, platform.machine())
+
+
+def _file_system(folder: Path) -> str:
+    try:
+        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return "an unknown file system"
+    parents = {str(parent) for parent in (folder, *folder.resolve().parents)}
+    above = [(len(point), kind) for point, kind in mounts if point in parents]
+    return max(above, default=(0, "an unknown file system"))[1]

@@ -209,8 +209,9 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def commit_all(folder: Path, message: str = "state") -> None:
-    """Commit everything in a folder, which becomes a repository when it is none."""
-    if not (folder / ".git").exists():
+    """Commit everything in a folder, which becomes a repository when it is in none."""
+    inside = subprocess.run(["git", "rev-parse", "--git-dir"], cwd=folder, capture_output=True)
+    if inside.returncode != 0:
         git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", message)

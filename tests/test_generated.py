@@ -18,22 +18,38 @@ STRICT = """\
 addopts = "--strict-markers --strict-config"
 filterwarnings = ["error"]
 """
+USE_TOOL = """\
+import asyncio
+from my_agent.agentkit import ToolContext, ToolError
+from my_agent.tools import get_word
+
+print(asyncio.run(get_word.execute({"word": " Brisk"}, ToolContext())))
+try:
+    asyncio.run(get_word.execute({"word": "zyzzyva"}, ToolContext()))
+except ToolError as error:
+    print(error)
+"""
 
 
-def run(project: Path, *arguments: str) -> str:
-    """Run a Python module in a project, without the settings of the shell that runs the tests."""
-    dropped = ("PYTEST", "PYTHONPATH", "COV_", "AGENTKIT", "AGENT_MODEL")
+def start(project: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a project, without the settings of the shell that runs the tests."""
+    dropped = ("PYTEST", "PYTHONPATH", "COV_", "AGENT", "OPENAI_")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
-    environment |= {"PYTHONPATH": str(project / "src"), "NO_COLOR": "1", "TERM": "dumb"}
-    done = subprocess.run(
-        [sys.executable, "-m", *arguments],
+    environment |= {"PYTHONPATH": str(project / "src"), "NO_COLOR": "1", "TERM": "dumb", **extra}
+    return subprocess.run(
+        [sys.executable, *arguments],
         cwd=project,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         stdin=subprocess.DEVNULL,
     )
+
+
+def run(project: Path, *arguments: str, **extra: str) -> str:
+    """Run a Python module that must succeed, and return what it prints."""
+    done = start(project, "-m", *arguments, **extra)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -55,19 +71,14 @@ def test_the_generated_code_is_clean(render: Render, answers: Answers) -> None:
     run(project, "mypy", "--strict", f"--cache-dir={project.parent / 'mypy'}")
 
 
-def test_the_suite_passes_wherever_the_code_lies(render: Render) -> None:
-    """agentkit only imports relative to itself, so the folder does not matter."""
-    project = render(code_root="lib/shop")
-    assert " passed" in run(project, "pytest", "-q", "-p", "no:cacheprovider")
-
-
 def test_the_suite_passes_in_an_existing_project(render: Render, tmp_path: Path) -> None:
-    """It runs inside a package of the user's, under strict settings that are not ours."""
-    project = tmp_path / "shop"
-    (project / "shop").mkdir(parents=True)
-    (project / "shop" / "__init__.py").touch()
-    (project / "pyproject.toml").write_text(STRICT, encoding="utf-8")
-    assert " passed" in run(render("shop"), "pytest", "-q", "-p", "no:cacheprovider")
+    """In a folder of any depth, inside the user's package, under strict settings of theirs."""
+    package = tmp_path / "shop" / "lib" / "shop"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (tmp_path / "shop" / "pyproject.toml").write_text(STRICT, encoding="utf-8")
+    project = render("shop", code_root="lib/shop")
+    assert " passed" in run(project, "pytest", "-q", "-p", "no:cacheprovider")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,9 +90,28 @@ def test_the_agent_answers_without_key_and_network(render: Render, name: str) ->
     assert "hello there" in output
 
 
-def test_the_tool_list_shows_the_generated_tool(default_project: Path) -> None:
+def test_the_environment_chooses_the_model(render: Render) -> None:
+    """$AGENT_MODEL wins over the model in main.py, and --model over both."""
+    project = render()
+    default = start(project, "-m", "my_agent", "ask", "hi")
+    assert default.returncode != 0
+    assert "OPENAI_API_KEY" in default.stderr
+    assert "hi" in run(project, "my_agent", "ask", "hi", AGENT_MODEL="chat://offline/echo")
+    option = ["--model", "chat://offline/echo"]
+    assert "hi" in run(project, "my_agent", "ask", "hi", *option, AGENT_MODEL="chat://openai/x")
+
+
+def test_the_generated_tool_answers_from_its_list(render: Render) -> None:
+    """`get_word` finds a word in any case, and names the words it has for any other."""
+    done = start(render(), "-c", USE_TOOL)
+    found, missing = done.stdout.splitlines()
+    assert "quick and full of energy" in found
+    assert "no entry for 'zyzzyva'; the list has brisk, diligent" in missing
+
+
+def test_the_tool_list_shows_the_generated_tool(render: Render) -> None:
     """`tools` lists what the model may call: the tool of tools.py."""
-    assert "get_word" in run(default_project, "my_agent", "tools")
+    assert "get_word" in run(render(), "my_agent", "tools")
 
 
 def test_an_existing_project_has_the_command_line_too(render: Render, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
@@ -10,18 +9,18 @@ from contextlib import aclosing
 from types import TracebackType
 from typing import Any
 
-from ..errors import AgentError
+from ..errors import AgentError, ConfigError
 from ..llm.events import Appended, Event, Finished
 from ..llm.requester import LlmRequester, create_llm_requester
 from ..llm.result import GenerateResult, Limits
-from ..messages import Message
+from ..messages import Message, Text
 from ..observability.run_context import RunContext, create_run_context
 from ..session.compactor import HistoryCompactor
-from ..session.store import MemorySessionStore, Session, SessionStore
+from ..session.store import MemorySessionStore, Session, SessionStore, Turns
 from ..tools.registry import Approve, ToolRegistry
 from ..tools.tool import Tool, ToolContext, tool
 from .conversation import Conversation
-from .tool_sources import ToolSource, connect_all
+from .tool_sources import ToolSource, connect_all, disconnect_all
 
 DEFAULT_SESSION = "default"
 SESSIONS_KEPT = 1_000  # the rest is read from the store again when it is needed
@@ -46,7 +45,7 @@ class Agent:
         ctx: RunContext | None = None,
         system_prompt: SystemPrompt | None = None,
         compactor: HistoryCompactor | None = None,
-        tools: Iterable[Tool] = (),
+        tools: ToolRegistry | Iterable[Tool] = (),
         max_steps: int = 10,
         limits: Limits | None = None,
         approve: Approve | None = None,
@@ -58,13 +57,13 @@ class Agent:
             llm = create_llm_requester(llm, ctx.logger, None, ctx)
         self.llm = llm
         self.ctx = ctx or llm.ctx
-        self.tools = ToolRegistry(tools)
+        self.tools = ToolRegistry(tools.schemas() if isinstance(tools, ToolRegistry) else tools)
         self.store = store or MemorySessionStore()
         self.approve = approve
         self._owns_store = store is None
         self._sources = list(mcp_clients)
         self._all_tools: ToolRegistry | None = None  # with those of the sources, once connected
-        self._connecting = asyncio.Lock()
+        self._connecting = Turns()
         self._system_prompt = system_prompt
         self._system = Message.system(system_prompt) if isinstance(system_prompt, str) else None
         self._compactor = compactor
@@ -119,12 +118,13 @@ class Agent:
         deltas: bool = True,
     ) -> AsyncGenerator[Event, None]:
         """Answer, and yield what happens on the way; the last event is `Finished`."""
+        user = _user_message(input)
         await self.init()
         ctx = ctx or self.ctx
         current = self._session(session)
         async with self.store.turn(current.id):
             context = ToolContext(current.id, current.user_id, current.metadata, None, ctx)
-            conversation = Conversation(current, self.store, _message(input))
+            conversation = Conversation(current, self.store, user, current is session)
             messages = await conversation.open(await self._system_message(context))
             events = self.llm.stream(
                 messages,
@@ -145,7 +145,7 @@ class Agent:
                     if isinstance(event, Appended):
                         event = await conversation.keep(event)
                     elif isinstance(event, Finished):
-                        await conversation.close(event.result)
+                        await conversation.close(event.result, ctx.logger)
                     yield event
 
     def get_history(self, session: str | Session | None = None) -> list[Message]:
@@ -153,25 +153,31 @@ class Agent:
         return list(self._session(session).messages)
 
     def as_tool(self, name: str, description: str) -> Tool:
-        """Return this agent as a tool: each call is a question in a session of its own."""
+        """Return this agent as a tool: each call is a question in a session of its own.
 
-        async def ask(question: str) -> str:
-            return await self.chat(question, Session.of())
+        It runs within the context of the run that asks, and counts against that run's limits.
+        """
+
+        async def ask(question: str, ctx: ToolContext) -> str:
+            session = Session.of((), ctx.user_id, dict(ctx.metadata))
+            answer = await self.chat(question, session, ctx.run)
+            if self._owns_store:  # nobody knows the id, so it would only take room
+                await self.store.delete(session.id)
+            return answer
 
         ask.__doc__ = description
         return tool(name=name, timeout=None)(ask)
 
     async def init(self) -> None:
         """Connect the tool sources. One that fails costs its tools and a warning, nothing else."""
-        async with self._connecting:
+        async with self._connecting("init"):
             if self._sources and self._all_tools is None:
                 own = self.tools.schemas()
                 self._all_tools = await connect_all(self._sources, own, self.ctx.logger)
 
     async def close(self) -> None:
         """Disconnect the tool sources, and close what the agent made itself."""
-        for source in self._sources:
-            await source.disconnect()
+        await disconnect_all(self._sources, self.ctx.logger)
         self._all_tools = None
         if self._owns_llm:
             await self.llm.aclose()
@@ -208,5 +214,10 @@ class Agent:
         return Message.system(await text if inspect.isawaitable(text) else text)
 
 
-def _message(input: str | Message) -> Message:
-    return Message.user(input) if isinstance(input, str) else input
+def _user_message(input: str | Message) -> Message:
+    message = Message.user(input) if isinstance(input, str) else input
+    if not isinstance(message, Message) or message.role != "user":
+        raise ConfigError("the input must be a text or a message of the user")
+    if not message.text.strip() and all(isinstance(part, Text) for part in message.parts):
+        raise ConfigError("the input is empty: it must say something")
+    return message

@@ -5,61 +5,97 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from ..errors import ConfigError
 from ..llm.events import Appended
 from ..llm.result import GenerateResult
 from ..messages import Message
-from ..session.seal import is_empty, seal
-from ..session.store import Compaction, Row, Session, SessionStore, apply
+from ..observability.logger import Logger
+from ..observability.redact import exception_text
+from ..session.seal import seal
+from ..session.store import Compaction, Row, Rows, Session, SessionStore, apply
 
 
 class Conversation:
     """Keeps a session and its store in step during one turn.
 
     The user's message is stored together with the first reply, so a turn that fails before it
-    leaves no trace. Everything is stored before anything follows from it.
+    leaves no trace. Everything is stored before anything follows from it. `assembled` says that
+    the caller made the session, so that what it holds counts even if the store has none of it.
     """
 
-    def __init__(self, session: Session, store: SessionStore, user: Message) -> None:
-        if user.role != "user" or is_empty(user):
-            raise ConfigError("the input must be a user message that says something")
+    def __init__(
+        self, session: Session, store: SessionStore, user: Message, assembled: bool
+    ) -> None:
         self._session = session
         self._store = store
         self._user: Message | None = user
+        self._assembled = assembled
+        self._prompted = False
         self._unsaved: list[Row] = []
 
     async def open(self, system: Message | None) -> list[Message]:
-        """Read what is new in the store and return the messages to send."""
-        session, assembled = self._session, self._session.stored == 0
-        given = list(session.messages) if assembled else []
-        apply(session, await self._store.load(session.id, session.stored))
-        self._unsaved.extend(given if session.stored == 0 else [])
-        sealed = seal(session.messages)
-        if not _same(sealed[: len(session.messages)], session.messages):
-            self._unsaved = [Compaction(tuple(sealed))]
-        else:
-            self._unsaved.extend(sealed[len(session.messages) :])
-        session.messages = sealed
+        """Read what is new in the store and return the messages to send.
+
+        The agent's system prompt takes the place of one that came with the session.
+        """
         assert self._user is not None
-        return [*([system] if system else []), *sealed, self._user]
+        session, rows = self._session, await self._newer_rows()
+        if session.stored == 0 and rows:
+            session.messages = []  # the store has them
+        elif session.stored == 0:
+            self._unsaved.extend(session.messages)
+        apply(session, rows)
+        self._prompted = system is not None
+        self._seal()
+        return [*([system] if system else []), *session.messages, self._user]
 
     async def keep(self, event: Appended) -> Appended:
         """Store new messages; the first ones bring the user's along. Returns what was appended."""
-        messages = event.messages
-        if self._user is not None:
-            messages = (self._user, *messages)
-            self._user = None
+        messages = event.messages if self._user is None else (self._user, *event.messages)
         await self._append([*self._unsaved, *messages])
-        self._unsaved = []
+        self._user, self._unsaved = None, []
         self._session.messages.extend(messages)
         return Appended(messages)
 
-    async def close(self, result: GenerateResult) -> None:
-        """Store a compaction that happened during the turn as one marker row."""
-        working = [message for message in result.history if message.role != "system"]
-        if self._user is None and not _same(working, self._session.messages):
+    async def close(self, result: GenerateResult, logger: Logger) -> None:
+        """Store a compaction that happened during the turn as one marker row.
+
+        A store that fails now costs a warning: the answer is there and stored.
+        """
+        working = _without_system(result.history) if self._prompted else list(result.history)
+        if self._user is not None or _same(working, self._session.messages):
+            return
+        try:
             await self._append([Compaction(tuple(working))])
+        except Exception as error:  # a store is anybody's code
+            logger.warn(f"a compaction was not stored: {exception_text(error)}")
+        else:
             self._session.messages = working
+
+    async def _newer_rows(self) -> Rows:
+        """Return the rows that follow the known ones; all, if the store has not these any more.
+
+        The last known row is read again: a session may have been deleted, and even begun anew.
+        """
+        session = self._session
+        if session.stored:
+            rows = await self._store.load(session.id, session.stored - 1)
+            if rows and session.messages and _last(rows[0]) == session.messages[-1]:
+                return rows[1:]
+            session.stored = 0
+            if not self._assembled:
+                session.messages = []
+        return await self._store.load(session.id)
+
+    def _seal(self) -> None:
+        known = self._session.messages
+        sealed = seal(known)
+        if self._prompted:
+            sealed = _without_system(sealed)
+        if _same(sealed[: len(known)], known):
+            self._unsaved.extend(sealed[len(known) :])
+        else:
+            self._unsaved = [Compaction(tuple(sealed))]
+        self._session.messages = sealed
 
     async def _append(self, rows: Sequence[Row]) -> None:
         session = self._session
@@ -67,5 +103,13 @@ class Conversation:
         session.stored += len(rows)
 
 
+def _last(row: Row) -> Message | None:
+    return row if isinstance(row, Message) else next(reversed(row.messages), None)
+
+
 def _same(left: Sequence[Message], right: Sequence[Message]) -> bool:
     return len(left) == len(right) and all(map(operator.is_, left, right))
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    return [message for message in messages if message.role != "system"]

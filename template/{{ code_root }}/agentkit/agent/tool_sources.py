@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from ..errors import ConfigError
@@ -50,10 +51,32 @@ async def connect_all(
     return registry
 
 
+async def disconnect_all(sources: Sequence[ToolSource], logger: Logger) -> None:
+    """Disconnect all sources; one that fails costs a warning."""
+    for source in sources:
+        with _failing(f"{source.name} did not disconnect", logger):
+            await source.disconnect()
+
+
 async def _tools_of(source: ToolSource, logger: Logger) -> list[Tool]:
-    try:
+    with _failing(f"tools of {source.name} are not available", logger):
         await source.connect()
         return list((await source.get_tools()).values())
+    return []
+
+
+@contextmanager
+def _failing(problem: str, logger: Logger) -> Iterator[None]:
+    """Turn a failure into a warning with its root cause.
+
+    Libraries with task groups may also let a cancellation out that is only theirs.
+    """
+    try:
+        yield
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        logger.warn(f"{problem}: it was cancelled from within")
     except Exception as error:
-        logger.warn(f"tools of {source.name} are not available: {exception_text(error)}")
-        return []
+        logger.warn(f"{problem}: {exception_text(error)}")

@@ -40,6 +40,9 @@ def ask(setup: Setup, question: str, session: str | None, as_json: bool) -> int:
 async def _answer(conversation: Conversation, text: str, view: LiveView) -> GenerateResult:
     try:
         return await take_turn(conversation, text, view)
+    except asyncio.CancelledError:
+        view.leave_echo()
+        raise
     finally:
         view.end_line()
         await close_agent(conversation.agent)

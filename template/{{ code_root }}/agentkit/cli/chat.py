@@ -62,7 +62,7 @@ async def _greet(conversation: Conversation, resumed: bool) -> None:
 
 def _talk(runner: asyncio.Runner, conversation: Conversation, view: LiveView) -> None:
     unpriced = False
-    while (line := _prompt()) is not None:
+    while (line := _prompt(view)) is not None:
         match line.strip():
             case "":
                 continue
@@ -79,21 +79,17 @@ def _talk(runner: asyncio.Runner, conversation: Conversation, view: LiveView) ->
                 unpriced = unpriced or (result is not None and result.estimated_cost is None)
 
 
-def _prompt() -> str | None:
+def _prompt(view: LiveView) -> str | None:
     """Return the next line, None at the end."""
     try:
-        if sys.stdin.isatty():
+        if sys.stdin.isatty() and sys.stdout.isatty():
             return input("> ")
+        if sys.stdin.isatty():
+            typer.echo("> ", nl=False, err=True)  # `input` would write it into the answers
         return sys.stdin.readline() or None
     except (EOFError, KeyboardInterrupt):
-        _leave_echo()
+        view.leave_echo()
         return None
-
-
-def _leave_echo() -> None:
-    """Go to a new line behind the ^C or ^D that a terminal has shown."""
-    if sys.stdin.isatty():
-        typer.echo(err=True)
 
 
 def _turn(
@@ -102,7 +98,7 @@ def _turn(
     try:
         result = runner.run(take_turn(conversation, text, view))
     except KeyboardInterrupt:
-        _leave_echo()
+        view.leave_echo()
         view.note("cancelled; the session goes on")
     except BrokenPipeError:
         raise

@@ -37,7 +37,7 @@ class LiveView:
         self.log = cast("TextIO", _LogStream(self))
         self._answer = answer
         self._live = answer and sys.stdout.isatty()
-        self._line_is_open = False
+        self._open_line: TextIO | None = None  # where text stands on the current line
         self._streamed = False
         self._held: list[str] | None = None
 
@@ -77,11 +77,10 @@ class LiveView:
         typer.echo(plain(text), nl=False, err=True)
         held: list[str] = []
         self._held = held
+        self._open_line = sys.stderr
         try:
             yield
-        except BaseException:
-            typer.echo(err=True)
-            raise
+            self._open_line = None
         finally:
             self._held = None
             for line in held:
@@ -89,15 +88,21 @@ class LiveView:
 
     def end_line(self) -> None:
         """Go to a new line if text stands on the current one."""
-        if self._line_is_open:
-            self._line_is_open = False
-            typer.echo()
+        if self._open_line:
+            typer.echo(file=self._open_line)
+            self._open_line = None
+
+    def leave_echo(self) -> None:
+        """Go to a new line, also behind the ^C or ^D that a terminal shows."""
+        if self._open_line is None and sys.stdin.isatty():
+            self._open_line = sys.stderr
+        self.end_line()
 
     def _write(self, text: str) -> None:
         text = plain(text)
         if self._live and text:
             self._streamed = True
-            self._line_is_open = not text.endswith("\n")
+            self._open_line = None if text.endswith("\n") else sys.stdout
             typer.echo(text, nl=False)
 
     def _retry(self, event: Retrying) -> None:

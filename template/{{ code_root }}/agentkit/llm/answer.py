@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..messages import Message, Reply, Text, ToolCall, ToolResult
+from ..session.seal import is_empty
 from ..tools.tool import Tool
 from .schema import InvalidAnswer, OutputSchema
 
@@ -36,7 +37,7 @@ def judge(reply: Reply, schema: OutputSchema | None, tools: Sequence[Tool]) -> A
     try:
         return Answer(_as_text(reply, text), schema.parse(text))
     except InvalidAnswer as error:
-        problem = str(error) if text else "the answer was empty"
+        problem = str(error) if text.strip() else "the answer was empty"
     if reply.finish_reason == "length":  # asking again would be cut off again
         return Answer(_as_text(reply, text), None, f"the answer was cut off; {problem}")
     return Answer(_invalid(reply, text), None, problem, _corrections(reply, problem))
@@ -83,6 +84,6 @@ def _corrections(reply: Reply, problem: str) -> Sequence[Message]:
     if calls:
         results = tuple(ToolResult(c.id, c.name, (Text(text),), is_error=True) for c in calls)
         return (reply.message, Message("tool", results))
-    if not reply.message.text:  # an empty turn must not be sent
+    if is_empty(reply.message):  # an empty turn must not be sent
         return (Message.user(text),)
     return (reply.message, Message.user(text))

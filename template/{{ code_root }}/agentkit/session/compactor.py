@@ -12,7 +12,7 @@ from ..errors import ConfigError
 from ..messages import Message, Text, ToolResult
 from ..observability.logger import Logger
 from ..observability.redact import shorten
-from .seal import OPENING, is_sendable, seal
+from .seal import OPENING, is_empty, is_sendable, seal
 
 SHORTEST_RESULT = 200  # symbols: cutting a result below this saves nothing worth its loss
 _MARKER = 50  # symbols that the marker of what was left out takes
@@ -119,9 +119,14 @@ def _window_start(messages: Sequence[Message], budget: int) -> int:
         if left < 0:
             start = index
             break
-    while start > 0 and not (messages[start].role == "user" and messages[start - 1].role != "user"):
+    while start > 0 and not _opens_exchange(messages[start - 1], messages[start]):
         start -= 1
     return start
+
+
+def _opens_exchange(before: Message, message: Message) -> bool:
+    is_user = message.role == "user" and not is_empty(message)
+    return is_user and before.role in ("assistant", "tool")
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ from ..messages import (
     IMAGE_WEIGHT,
     Image,
     Message,
-    Reply,
     Text,
     Thinking,
     ToolCall,
@@ -246,9 +245,3 @@ def test_usage_adds_up() -> None:
     total = Usage(1, 2, 3, 4, 5) + Usage(10, 20, 30, 40, 50)
     assert total == Usage(11, 22, 33, 44, 55)
     assert total.total_tokens == 33
-
-
-def test_a_reply_has_no_detail_unless_given() -> None:
-    """Raw text and a refusal's reason are optional."""
-    reply = Reply(Message.assistant("hi"), "stop", Usage(), "m")
-    assert (reply.raw, reply.detail) == ("", "")

@@ -165,7 +165,7 @@ class ReplyParser:
             ids.add(call_id)
             parts.append(parse_tool_call(call_id, call["name"], call["arguments"]))
         detail = "".join(self._refusal)
-        reason = self._reason(bool(text or self._calls), detail)
+        reason = self._reason(bool(text.strip() or self._calls), detail)
         message = Message("assistant", tuple(parts))
         return Reply(message, reason, _usage(self._usage), self._model, text, detail)
 

@@ -32,7 +32,7 @@ def _assistant(message: Message, dialect: str) -> str:
         for call in message.tool_calls
     ]
     text = message.text
-    if not text and not calls:
+    if not calls and not text.strip():
         return ""
     wire["content"] = text or None
     if calls:

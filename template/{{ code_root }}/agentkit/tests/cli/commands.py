@@ -85,9 +85,11 @@ def scripted(
     return build
 
 
-def invoke(build_agent: BuildAgent, *arguments: str, typed: str = "") -> Result:
-    """Run a command with `typed` as its standard input."""
-    runner = CliRunner()
+def invoke(
+    build_agent: BuildAgent, *arguments: str, typed: str = "", charset: str = "utf-8"
+) -> Result:
+    """Run a command with `typed` as its standard input, on streams of an encoding."""
+    runner = CliRunner(charset=charset)
     app = create_app(build_agent, PROG)
     result = runner.invoke(app, arguments, input=typed, prog_name=PROG)
     return Result(result.exit_code, result.stdout, result.stderr)

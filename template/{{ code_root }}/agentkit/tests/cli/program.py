@@ -17,7 +17,7 @@ from ...observability.run_context import RunContext
 from ...session.sqlite_store import SqliteSessionStore
 from .commands import ECHO, PROG, STORE, TOOLS
 
-LONG = "x" * 1_000_000
+LONG = "x" * 200_000
 
 
 class SlowProvider(EchoProvider):

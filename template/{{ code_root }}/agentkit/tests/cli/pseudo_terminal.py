@@ -12,7 +12,7 @@ from types import TracebackType
 from . import program
 
 MODULE = program.__name__
-PATIENCE = 5.0  # seconds until a program that says nothing more has failed the test
+PATIENCE = 30.0  # seconds until a program that says nothing more has failed the test
 CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
 
 
@@ -61,6 +61,15 @@ class PseudoTerminal:
             assert self._read(), f"{text!r} did not come: {self.seen!r}"
         self._read_to = found + len(text)
 
+    def insist(self, key: str, text: str) -> None:
+        """Press a key until the text comes: readline misses a signal right behind its prompt."""
+        for _ in range(int(PATIENCE)):
+            self.type(key)
+            while self._read(patience=1.0):
+                if text in self.seen[self._read_to :]:
+                    return
+        raise AssertionError(f"{text!r} did not come: {self.seen!r}")
+
     def type(self, text: str) -> None:
         """Press keys."""
         os.write(self._descriptor, text.encode())
@@ -71,8 +80,8 @@ class PseudoTerminal:
             continue
         return self._process.wait(PATIENCE)
 
-    def _read(self) -> bool:
-        ready, _, _ = select.select([self._descriptor], [], [], PATIENCE)
+    def _read(self, patience: float = PATIENCE) -> bool:
+        ready, _, _ = select.select([self._descriptor], [], [], patience)
         if not ready:
             return False
         try:

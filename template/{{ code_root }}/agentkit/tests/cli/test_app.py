@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from ...agent.agent import Agent
 from ...observability.run_context import RunContext
 from .commands import echo_agent, invoke, only_line
-from .pseudo_terminal import child_environment
 
 KEY = "sk-from-the-env-file-0123456789"
 
@@ -78,20 +75,3 @@ def test_an_env_file_in_another_encoding_is_one_line() -> None:
     result = invoke(echo_agent, "ask", "x")
     assert result.exit_code == 1
     assert only_line(result.stderr) == "error: .env is not UTF-8 text; save it as UTF-8"
-
-
-def test_importing_agentkit_does_not_import_the_command_line() -> None:
-    """Who uses agentkit as a library pays for no typer."""
-    root = __package__.rpartition(".tests")[0]
-    code = (
-        f"import sys, {root}; print(sorted({{'typer', 'rich', '{root}.cli'}} & set(sys.modules)))"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        env=child_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert result.stdout == "[]\n"

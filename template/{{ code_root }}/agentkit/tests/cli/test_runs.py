@@ -50,7 +50,7 @@ def test_a_run_has_when_name_model_steps_tokens_cost_and_outcome() -> None:
     assert started is not None
     (row,) = rows()
     assert abs(datetime.fromisoformat(row[0]).astimezone(UTC) - started).total_seconds() < 5
-    assert row[1:] == [run["run_id"][-4:], "chat://offline/echo", "2", "6", "$0.0000", "stop"]
+    assert row[1:] == [run["run_id"][-4:], "chat://offline/echo", "2", "12", "$0.0000", "stop"]
 
 
 def test_the_outcome_of_a_failed_run_is_its_error() -> None:

@@ -34,12 +34,12 @@ def test_a_conversation_is_printed_in_order() -> None:
     assert show() == (
         f"run {newest().name}\n"
         "\n--- call 1 agent/chat, WHEN, chat://offline/echo, 1 attempt, "
-        "1 in + 6 out tokens, $0.0000, 0.0 s\n"
+        "1 in + 7 out tokens, $0.0000, 0.0 s\n"
         "user:\n  hello\n"
         "assistant:\n  (thinking) hm\n  Let me see.\n"
         '  -> shout {"text":"hi"}\n'
         "\n--- call 2 agent/chat, WHEN, chat://offline/echo, 1 attempt, "
-        "10 in + 3 out tokens, $0.0000, 0.0 s\n"
+        "9 in + 3 out tokens, $0.0000, 0.0 s\n"
         "tool:\n  <- shout: HI\n"
         "assistant:\n  Done.\n  Really.\n"
     )

@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from ...errors import AuthenticationFailed, LlmError, RateLimited
+from ...errors import LlmError
 from ...llm.events import Finished, Retrying, TextDelta
-from ...messages import Message, Usage
-from ...observability.cost_tracker import CostTracker
-from ...observability.records import AttemptFinished, AttemptStarted, CallFinished, CallStarted
-from ...observability.run_context import RunContext
+from ...messages import Message
 from ..conftest import MODEL, MakeRequester
 from ..fake_chat import (
     FakeChat,
@@ -23,7 +20,6 @@ from ..fake_chat import (
     reset_before_headers,
     status,
     truncated,
-    usage,
 )
 
 HELLO = [Message.user("Give me a number")]
@@ -218,49 +214,3 @@ async def test_arguments_of_a_broken_stream_are_forgotten(requester: MakeRequest
         events = [event async for event in requester(fake).stream(HELLO)]
     assert isinstance(events[-1], Finished)
     assert (events[-1].result.text, events[-1].result.tool_calls) == ("done", [])
-
-
-@pytest.mark.checklist("costs")
-async def test_every_reply_is_paid_for(requester: MakeRequester, costs: CostTracker) -> None:
-    """A wrong answer costs as much as a right one; a failure without usage costs nothing."""
-    replies = [answer(BAD, usage=usage(100, 50)), status(500), answer(GOOD, usage=usage(120, 60))]
-    with FakeChat(replies) as fake:
-        result = await requester(fake)(HELLO, schema=Number)
-    assert result.usage == Usage(220, 110)
-    assert result.estimated_cost == pytest.approx((220 * 0.25 + 110 * 2) / 1e6)
-    report = costs.get_report()
-    assert (report["request_count"], report["total_tokens"]) == (2, 330)
-    assert report["total_cost"] == pytest.approx(result.estimated_cost)
-
-
-@pytest.mark.checklist("costs")
-async def test_an_error_tells_what_was_spent(requester: MakeRequester) -> None:
-    """Attempts that were answered are paid, also when the run fails."""
-    with FakeChat([answer(BAD, usage=usage(100, 50)), status(401)]) as fake:
-        llm = requester(fake)
-        with pytest.raises(AuthenticationFailed) as caught:
-            await llm(HELLO, schema=Number)
-    assert (caught.value.attempts, caught.value.status) == (2, 401)
-    assert caught.value.usage == Usage(100, 50)
-    assert caught.value.cost == pytest.approx((100 * 0.25 + 50 * 2) / 1e6)
-    assert caught.value.messages == []
-
-
-async def test_observers_are_told_of_every_attempt(
-    requester: MakeRequester, ctx: RunContext
-) -> None:
-    """The start and the end of the call and of each attempt, with what went wrong."""
-    records: list[Any] = []
-    ctx.observers.append(records.append)
-    with FakeChat([status(429), BAD, GOOD]) as fake:
-        await requester(fake)(HELLO, schema=Number, identifier="count", stage_name="stage")
-    [started] = [record for record in records if isinstance(record, CallStarted)]
-    assert (started.identifier, started.stage, started.schema) == ("count", "stage", "Number")
-    attempts = [record for record in records if isinstance(record, AttemptFinished)]
-    assert isinstance(attempts[0].error, RateLimited)
-    assert attempts[1].problem is not None
-    assert (attempts[2].error, attempts[2].problem) == (None, None)
-    begun = [record for record in records if isinstance(record, AttemptStarted)]
-    assert [len(record.corrections) for record in begun] == [0, 0, 2]
-    [ended] = [record for record in records if isinstance(record, CallFinished)]
-    assert (ended.attempts, ended.finish_reason, ended.usage) == (3, "stop", Usage(200, 40))

@@ -22,7 +22,7 @@ from ...errors import (
     RateLimited,
     UnknownModel,
 )
-from ...llm.events import Finished, Retrying
+from ...llm.events import Finished
 from ...llm.requester import LlmRequester
 from ...llm.result import GenerateResult
 from ...messages import Message
@@ -240,14 +240,3 @@ async def test_a_server_that_never_finishes_is_given_up(
     with FakeChat([fault, fault, "hi"]) as fake:
         result = await ask(requester(fake, MODEL + "&timeout=1000"), streaming)
     assert (result.text, len(fake.bodies), sleeps) == ("hi", 3, [1.0, 2.0])
-
-
-async def test_each_retry_is_told(requester: MakeRequester) -> None:
-    """Who listens learns the attempt, the reason and the wait before it begins."""
-    with FakeChat([status(503, {"retry-after": "2"}), truncated, "hi"]) as fake:
-        events = [event async for event in requester(fake).stream(HELLO)]
-    first, second = (event for event in events if isinstance(event, Retrying))
-    assert (first.attempt, first.delay) == (1, 2.0)
-    assert "openai answered 503" in first.reason
-    assert (second.attempt, second.delay) == (2, 2.0)
-    assert "no reply from" in second.reason

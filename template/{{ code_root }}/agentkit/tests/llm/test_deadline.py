@@ -118,8 +118,13 @@ async def test_an_error_of_the_stream_passes() -> None:
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_a_cancellation_is_not_taken_for_the_deadline(streaming: bool) -> None:
     """It propagates at once."""
-    work = drain(stream_within(events_every(60), 1.0)) if streaming else None
-    task = asyncio.ensure_future(work or complete_within(reply_after(60), 1.0))
+
+    async def work() -> object:
+        if streaming:
+            return await drain(stream_within(events_every(60), 1.0))
+        return await complete_within(reply_after(60), 1.0)
+
+    task = asyncio.create_task(work())
     await asyncio.sleep(0.5)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
