@@ -16,6 +16,8 @@ from agentkit.session.seal import OPENING, seal
 from agentkit.session.store import Compaction, Row, row_from_json, row_to_json
 from agentkit.session.summary import SummarizingHistoryCompactor
 
+ANY_MACHINE = settings(deadline=None)  # a slow machine is no failure
+
 ids = st.sampled_from(["a", "b", "0"])  # few, so that they repeat
 texts = st.one_of(
     st.sampled_from(["", " \n", "word"]),
@@ -102,6 +104,7 @@ def compact(messages: Sequence[Message], budget: int) -> list[Message]:
     return asyncio.run(SimpleHistoryCompactor(budget, quiet).compact(messages))
 
 
+@ANY_MACHINE
 @given(histories)
 def test_any_history_can_be_sealed(history: list[Message]) -> None:
     """The sealed list is sendable, and sealing it again returns the same objects."""
@@ -110,6 +113,7 @@ def test_any_history_can_be_sealed(history: list[Message]) -> None:
     assert list(map(id, seal(sealed))) == list(map(id, sealed))
 
 
+@ANY_MACHINE
 @given(histories)
 def test_sealing_loses_no_word_and_no_call(history: list[Message]) -> None:
     """Whatever the user said and the model asked for is still there, in its order."""
@@ -124,7 +128,7 @@ def test_sealing_loses_no_word_and_no_call(history: list[Message]) -> None:
     assert said(seal(history)) == said(history)
 
 
-@settings(max_examples=150)
+@settings(ANY_MACHINE, max_examples=150)
 @given(histories, budgets)
 def test_compaction_is_sendable_idempotent_and_keeps_what_matters(
     history: list[Message], budget: int
@@ -145,7 +149,7 @@ def test_compaction_is_sendable_idempotent_and_keeps_what_matters(
     assert list(map(id, history)) == list(map(id, before))
 
 
-@settings(max_examples=150)
+@settings(ANY_MACHINE, max_examples=150)
 @given(histories, budgets)
 def test_the_budget_is_exceeded_only_by_what_must_stay(history: list[Message], budget: int) -> None:
     """Over the budget there is only the prompt, the newest user turn, and a step in progress."""
@@ -155,6 +159,7 @@ def test_the_budget_is_exceeded_only_by_what_must_stay(history: list[Message], b
         assert [m.role for m in body] in ([], ["user"], ["user", "assistant", "tool"])
 
 
+@ANY_MACHINE
 @given(orderly, budgets)
 def test_a_kept_message_is_the_same_object_unless_it_was_shortened(
     history: list[Message], budget: int
@@ -165,6 +170,7 @@ def test_a_kept_message_is_the_same_object_unless_it_was_shortened(
     assert all(id(m) in known for m in compact(sealed, budget) if m.role != "tool")
 
 
+@ANY_MACHINE
 @given(orderly, st.integers(100, 5_000))
 def test_a_growing_list_is_compacted_as_a_fresh_one(history: list[Message], budget: int) -> None:
     """What a compactor remembers of the last list never changes its answer."""
@@ -185,7 +191,7 @@ class ShortSummary:
         return Message.assistant("short")
 
 
-@settings(max_examples=100)
+@settings(ANY_MACHINE, max_examples=100)
 @given(histories, budgets, st.integers(1, 500))
 def test_summaries_are_sendable_stable_and_never_larger(
     history: list[Message], budget: int, threshold: int
@@ -205,6 +211,7 @@ def test_summaries_are_sendable_stable_and_never_larger(
     assert [m for m in once if m.role == "system"] == [m for m in history if m.role == "system"]
 
 
+@ANY_MACHINE
 @given(histories)
 def test_rows_survive_the_store(history: list[Message]) -> None:
     """Messages and compactions come back equal, and as the same bytes."""

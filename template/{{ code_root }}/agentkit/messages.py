@@ -1,8 +1,7 @@
 """The values every layer speaks: parts, messages, usage, replies. Their JSON is what is stored.
 
-Pure data: no I/O and no provider's types. What a provider wants back unchanged (signatures,
-encrypted reasoning) rides in a part's `replay`, keyed by the dialect that made it.
-A message is immutable, so each text made of it (JSON, wire, log) is made at most once and kept.
+Pure data. What a provider wants back unchanged (signatures, encrypted reasoning) rides in a part's
+`replay`, keyed by the dialect that made it. Messages never change, so each text is made once.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -25,6 +24,7 @@ FinishReason = Literal[
 Replay = dict[str, Any]
 
 IMAGE_WEIGHT = 6_000  # characters, about what providers charge for one
+T = TypeVar("T")
 encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -72,16 +72,15 @@ class Thinking:
 class _Made:
     """Slots for what was made of a value; equality, JSON, copies and `replace()` ignore them."""
 
-    __slots__ = ("_arguments_text", "_json", "_texts", "_weight")
+    __slots__ = ("_arguments_text", "_forms", "_json", "_weight")
 
     _arguments_text: str
     _json: bytes | None
-    _texts: dict[str, str]
+    _forms: dict[str, Any]
     _weight: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = (getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
-        return type(self), tuple(values)
+        return type(self), tuple([getattr(self, f.name) for f in fields(self)])  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ class Message(_Made):
         if type(self.parts) is not tuple:
             object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "_json", None)
-        object.__setattr__(self, "_texts", {})
+        object.__setattr__(self, "_forms", {})
         object.__setattr__(self, "_weight", -1)
 
     @classmethod
@@ -190,13 +189,15 @@ class Message(_Made):
         """Return the message that `to_json` wrote; raises `ValueError` for anything else."""
         return _adapter().validate_json(data)
 
-    def once(self, form: str, make: Callable[[Message], str]) -> str:
-        """Return a text of the message (a dialect of the wire, the log's), made the first time."""
-        made = self._texts
-        text = made.get(form)
-        if text is None:
-            text = made[form] = make(self)
-        return text
+    def once(self, form: str, make: Callable[[Message], T]) -> T:
+        """Return what `make` made of the message for this form (a dialect, the log) the first time.
+
+        It is shared: nobody may change it.
+        """
+        made: T | None = self._forms.get(form)
+        if made is None:
+            made = self._forms[form] = make(self)
+        return made
 
 
 @cache

@@ -7,12 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from ..observability.call_reader import read_runs
 from .run_names import run_ids, short_name
-from .tables import console, new_table
-from .terminal import dollars, note, plain
+from .tables import add_row, console, new_table
+from .terminal import dollars, note
 
 COLUMNS = ("when", "run", "model", "steps", "tokens", "cost", "outcome")
 
@@ -24,9 +22,9 @@ def list_runs(debug_dir: Path, limit: int, prog: str) -> None:
         note(f"no runs in {debug_dir}; {prog} ask and {prog} chat leave some")
         return
     known = run_ids(debug_dir)
-    table = new_table(*COLUMNS)
+    table = new_table(*COLUMNS, shrinks=("model", "outcome"))
     for run in runs:
-        table.add_row(*(Text(" ".join(plain(cell).split())) for cell in _cells(run, known)))
+        add_row(table, *_cells(run, known))
     console().print(table)
 
 

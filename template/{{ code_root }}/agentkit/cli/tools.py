@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Iterable
 
 from rich.table import Table
-from rich.text import Text
 
 from ..agent.agent import Agent
 from ..agent.tool_sources import ToolSource
@@ -18,8 +17,8 @@ from ..tools.tool import Tool
 from .conversation import Setup, close_agent, open_conversation
 from .failures import error_line
 from .live_view import LiveView
-from .tables import console, new_table
-from .terminal import complain, note, plain
+from .tables import add_row, console, new_table
+from .terminal import complain, note
 
 OFFLINE = "chat://offline/echo"  # to look at an agent's tools no key is needed
 
@@ -31,7 +30,7 @@ def list_tools(setup: Setup) -> None:
 
 
 async def _list(agent: Agent) -> None:
-    table = new_table("tool", "from", "approval", "description")
+    table = new_table("tool", "from", "approval", "description", shrinks=("from", "description"))
     registry = ToolRegistry(agent.tools.schemas())
     for tool in agent.tools.schemas():
         _add_row(table, tool, _module(tool))
@@ -67,9 +66,8 @@ async def _load(source: ToolSource, registry: ToolRegistry) -> Iterable[Tool]:
 
 def _add_row(table: Table, tool: Tool, origin: str) -> None:
     asks = "per call" if callable(tool.needs_approval) else "yes" if tool.needs_approval else "no"
-    lines = plain(tool.description).strip().splitlines()
-    cells = (tool.name, plain(origin), asks, lines[0] if lines else "")
-    table.add_row(*map(Text, cells))
+    lines = tool.description.strip().splitlines()
+    add_row(table, tool.name, origin, asks, lines[0] if lines else "")
 
 
 def _module(tool: Tool) -> str:

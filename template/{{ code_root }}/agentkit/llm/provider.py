@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NoReturn, Protocol
@@ -49,41 +49,52 @@ class Provider(Protocol):
         ...
 
 
+Create = Callable[[ModelURI, HttpClients], Provider]
+
+
 def create_provider(uri: ModelURI, clients: HttpClients) -> Provider:
     """Return the provider of a URI. Raises `ConfigError` that names what to add or set.
 
     Adapters are found by name, so one that was not generated costs nothing and one that is added
-    later needs no registration.
+    later needs no registration. `litellm`, where it is included, takes what nobody else does.
     """
-    if uri.provider == "offline":
-        from .providers.offline import create
-
-        return create(uri)
     preset = PRESETS.get(uri.provider)
-    if uri.protocol == "chat" and (preset is not None or uri.base_url is not None):
-        from .providers.openai_compatible import OpenAiCompatible
-
-        preset = preset or Preset(str(uri.base_url), None)
-        return OpenAiCompatible(uri, preset, resolve_key(uri, preset.key), clients)
-    return _sdk_provider(uri, clients)
-
-
-def _sdk_provider(uri: ModelURI, clients: HttpClients) -> Provider:
-    for name in (uri.provider, "litellm"):
-        try:
-            module = import_module(f".providers.{name}", __package__)
-        except ModuleNotFoundError as error:
-            if error.name != f"{__package__}.providers.{name}":
-                raise ConfigError(f"model URI {uri}: install {error.name} first") from None
-            continue
-        provider: Provider = module.create(uri, clients)
-        return provider
+    if preset is not None and uri.protocol == "chat":
+        return _compatible(uri, preset, clients)
+    create = _adapter(uri.provider)
+    if create is None and uri.protocol == "chat":
+        if uri.base_url is not None:
+            return _compatible(uri, Preset(uri.base_url, None), clients)
+        create = _adapter("litellm")
+    if create is not None:
+        return create(uri, clients)
     known = ", ".join(sorted(PRESETS))
     raise ConfigError(
         f"model URI {uri}: this project has no adapter for {uri.protocol}://{uri.provider}. "
         f"Add its SDK (copier update --data 'sdks=[…]'), give a baseURL that speaks Chat "
         f"Completions, or use one of: {known}"
     )
+
+
+def _compatible(uri: ModelURI, preset: Preset, clients: HttpClients) -> Provider:
+    from .providers.openai_compatible import OpenAiCompatible
+
+    return OpenAiCompatible(uri, preset, resolve_key(uri, preset.key), clients)
+
+
+def _adapter(name: str) -> Create | None:
+    """Return what makes an adapter's provider; None where this project has no such adapter."""
+    if not name.isidentifier():
+        return None
+    path = f"{__package__}.providers.{name}"
+    try:
+        return getattr(import_module(path), "create", None)
+    except ModuleNotFoundError as error:
+        if error.name == path:
+            return None
+        raise ConfigError(
+            f"the adapter {name} needs the package {error.name}: install it"
+        ) from None
 
 
 def resolve_key(uri: ModelURI, variable: str | None) -> str | None:

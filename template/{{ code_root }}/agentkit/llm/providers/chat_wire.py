@@ -9,14 +9,17 @@ from typing import Any
 
 from ...messages import Image, Message, Part, Text, Thinking, ToolResult, clean, encode_json
 
+# Stands where a server wants the assistant to speak between tool results and the user.
+BETWEEN = {"role": "assistant", "content": "(The results are above.)"}
 
-def wire_message(message: Message, dialect: str) -> str:
+
+def wire_message(message: Message, dialect: str, user_after_tool: bool = True) -> str:
     """Return one message as JSON: several objects joined by commas, or "" for nothing to say."""
     match message.role:
         case "assistant":
             return clean(_assistant(message, dialect))
         case "tool":
-            return clean(",".join(map(encode_json, _tool_messages(message))))
+            return clean(",".join(map(encode_json, _tool_messages(message, user_after_tool))))
         case role:
             return encode_json({"role": role, "content": _content(message.parts)})
 
@@ -55,7 +58,19 @@ def _name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
 
 
-def _tool_messages(message: Message) -> list[dict[str, Any]]:
+def with_answers(messages: Sequence[Message], fragments: Sequence[str]) -> list[str]:
+    """Return the fragments with an assistant turn before each user turn that follows results."""
+    answered: list[str] = []
+    before = ""
+    for message, fragment in zip(messages, fragments, strict=True):
+        if before == "tool" and message.role == "user":
+            answered.append(encode_json(BETWEEN))
+        answered.append(fragment)
+        before = message.role
+    return answered
+
+
+def _tool_messages(message: Message, user_after_tool: bool) -> list[dict[str, Any]]:
     """Return one message per result; images follow in a user message, tools may not send them."""
     wire: list[dict[str, Any]] = [
         {"role": "tool", "tool_call_id": _id(result.call_id), "content": _result_text(result)}
@@ -63,6 +78,8 @@ def _tool_messages(message: Message) -> list[dict[str, Any]]:
     ]
     images = [p for r in message.tool_results for p in r.content if isinstance(p, Image)]
     if images:
+        if not user_after_tool:
+            wire.append(BETWEEN)
         note = Text("Images from the tool results above:")
         wire.append({"role": "user", "content": _content((note, *images))})
     return wire

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from ...errors import ConfigError, MalformedReply
 from ...messages import Message, Reply, Text, ToolCall, Usage
+from ...transport import HttpClients
 from ..events import TextDelta
 from ..model_uri import ModelURI
 from ..provider import Delta, Provider, Request
@@ -77,7 +78,7 @@ class EchoProvider(ScriptedProvider):
         return _reply(request, Message.assistant(f"You said: {last.text}"), "echo")
 
 
-def create(uri: ModelURI) -> Provider:
+def create(uri: ModelURI, clients: HttpClients) -> Provider:
     """Return the offline provider of a URI; `echo` is the one there is."""
     if uri.model != "echo":
         raise ConfigError(

@@ -24,7 +24,7 @@ from ..model_uri import ModelURI
 from ..provider import Delta, Request
 from ..schema import OutputSchema
 from .chat_reply import ReplyParser, failure, reply_of
-from .chat_wire import wire_message
+from .chat_wire import wire_message, with_answers
 from .presets import Preset
 from .sse import data_events
 
@@ -107,11 +107,13 @@ class OpenAiCompatible:
     def _body(self, request: Request, stream: str = "") -> bytes:
         dialect = self._provider
         fragments = [message.once(dialect, self._encode) for message in request.messages]
+        if not self._preset.user_after_tool:
+            fragments = with_answers(request.messages, fragments)
         tail = self._tail(request)
         return f"{self._head}{','.join(filter(None, fragments))}]{clean(tail)}{stream}}}".encode()
 
     def _encode(self, message: Message) -> str:
-        return wire_message(message, self._provider)
+        return wire_message(message, self._provider, self._preset.user_after_tool)
 
     def _tail(self, request: Request) -> str:
         parts = {

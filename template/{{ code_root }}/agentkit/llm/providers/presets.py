@@ -21,6 +21,8 @@ class Preset:
     wire's for what not every provider takes; a setting without a name is refused. `answer` says
     how a typed answer is asked for: by `response_format`, or by a tool where that is not to be
     had (or not together with tools). `replay` lists fields of a reply that must be sent back.
+    Without `user_after_tool` the user may not speak right after tool results, as happens when a
+    run ended at a limit.
     """
 
     base_url: str
@@ -29,6 +31,7 @@ class Preset:
     settings: Mapping[str, str] = field(default_factory=lambda: _SAMPLERS)
     answer: Literal["response_format", "tool"] = "response_format"
     replay: tuple[str, ...] = ()
+    user_after_tool: bool = True
 
 
 PRESETS: dict[str, Preset] = {
@@ -61,7 +64,9 @@ PRESETS: dict[str, Preset] = {
         answer="tool",
         replay=("reasoning_content",),
     ),
-    "mistral": Preset("https://api.mistral.ai/v1", "MISTRAL_API_KEY", settings={}),
+    "mistral": Preset(
+        "https://api.mistral.ai/v1", "MISTRAL_API_KEY", settings={}, user_after_tool=False
+    ),
     "together": Preset("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
     "fireworks": Preset("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
     "xai": Preset("https://api.x.ai/v1", "XAI_API_KEY", settings=_OPENAI_ONLY),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from pathlib import Path
 
@@ -46,16 +45,13 @@ def test_an_unknown_provider_names_those_that_are_known() -> None:
     assert "openrouter" in failure("ask", "x", "--model", "chat://nobody/some-model")
 
 
-@pytest.mark.parametrize("uri", ["nonsense", "ftp://openai/x", "chat://openai/x?colour=red", ""])
+@pytest.mark.parametrize("uri", ["nonsense", "ftp://openai/x", "chat://openai/x?colour=red"])
 def test_a_bad_uri_is_refused(uri: str) -> None:
     """What is no model URI is told as one line in every command that takes one."""
     for command in (("ask", "x"), ("chat",)):
         result = invoke(echo_agent, *command, "--model", uri)
-        if uri:
-            assert result.exit_code == 1
-            assert "model URI" in only_line(result.stderr)
-        else:
-            assert result.exit_code == 0
+        assert result.exit_code == 1
+        assert "model URI" in only_line(result.stderr)
 
 
 def test_a_key_in_a_bad_uri_is_masked() -> None:
@@ -103,8 +99,7 @@ def test_a_broken_session_file_is_named() -> None:
         assert str(STORE) in failure(*command)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs POSIX permissions")
-def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_named() -> None:
     """Sessions that cannot be stored are one line with the path."""
     Path("taken").write_text("", encoding="utf-8")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ...cli import tables
 from ...cli.run_names import find_run, short_name
 from ...errors import BadRequest, ConfigError
 from ...messages import Message, ToolCall
@@ -63,6 +64,18 @@ def test_a_price_that_is_not_known_is_not_zero() -> None:
     """The cost of a model without a price is told as unknown."""
     invoke(scripted("x", uri="chat://openai/no-such-model"), "ask", "hello")
     assert rows()[0][5] == "unknown"
+
+
+def test_on_a_narrow_terminal_only_model_and_outcome_are_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Names and numbers stay whole where a line has little room."""
+    invoke(scripted(BadRequest("no way " * 50)), "ask", "hello")
+    monkeypatch.setattr(tables, "PIPED_WIDTH", 80)
+    shown = invoke(echo_agent, "runs").stdout
+    name = read_runs(Path("debug"))[0]["run_id"][-4:]
+    assert re.search(rf"^\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d  {name}  .*  \$0\.0000  .*…", shown, re.M)
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_limit_limits_the_rows() -> None:

@@ -190,20 +190,28 @@ async def test_missing_usage_is_no_fault(streaming: bool, requester: MakeRequest
         ({}, 1.0),
     ],
 )
-@pytest.mark.parametrize("code", [429, 503, 529])
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_the_servers_hint_is_waited_for(
     headers: dict[str, str],
     seconds: float | None,
-    code: int,
     streaming: bool,
     requester: MakeRequester,
     sleeps: list[float],
 ) -> None:
     """Seconds or milliseconds, to the point; without a usable hint the wait doubles."""
-    with FakeChat([status(code, headers), "hi"]) as fake:
+    with FakeChat([status(429, headers), "hi"]) as fake:
         await ask(requester(fake), streaming)
     assert sleeps == ([] if seconds is None else [seconds])
+
+
+@pytest.mark.parametrize("code", [503, 529, 408])
+async def test_a_hint_counts_with_any_status(
+    code: int, requester: MakeRequester, sleeps: list[float]
+) -> None:
+    """An overloaded server knows best as well."""
+    with FakeChat([status(code, {"retry-after": "7"}), "hi"]) as fake:
+        await ask(requester(fake), False)
+    assert sleeps == [7.0]
 
 
 async def test_a_date_is_a_hint_too(requester: MakeRequester, sleeps: list[float]) -> None:

@@ -114,7 +114,7 @@ async def test_the_next_model_takes_over(
     deltas: bool, requester: MakeRequester, sleeps: list[float]
 ) -> None:
     """Each URI gets its own attempts; the result names the model that answered."""
-    with FakeChat([status(503)] * 3 + ["hi"]) as fake:
+    with FakeChat([status(503), status(503), status(503), "hi"]) as fake:
         stream = requester(fake, [FIRST, SECOND]).stream(LONG_TALK, deltas=deltas)
         last = [event async for event in stream][-1]
     models = [request["model"] for request in fake.requests]

@@ -181,7 +181,7 @@ def test_one_requester_serves_several_event_loops(tmp_path: Path) -> None:
     with FakeChat(["one", "two"]) as fake:
         ctx = create_run_context(debug_dir=tmp_path)
         llm = create_llm_requester(MODEL, ctx=ctx, transport=fake.transport)
-        texts = [asyncio.run(llm(HELLO)).text for _ in range(2)]  # type: ignore[arg-type]
+        texts = [asyncio.run(llm(HELLO)).text for _ in range(2)]
     assert texts == ["one", "two"]
 
 

@@ -65,7 +65,7 @@ async def test_sync_tools_run_side_by_side_too(ctx: RunContext) -> None:
         together.wait()
         return number
 
-    meets = [call("meet", number, number=number) for number in range(50)]
+    meets = [ToolCall(f"c{number}", "meet", {"number": number}) for number in range(50)]
     _, results = await run(step(ctx, [meet]), *meets)
     assert [result.text for result in results] == [str(number) for number in range(50)]
 
