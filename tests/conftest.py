@@ -22,12 +22,29 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def render(template: Path, tmp_path: Path) -> Render:
-    """Return a function that renders into a folder below `tmp_path` and returns the folder."""
+@pytest.fixture(scope="session")
+def sample_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template with two files of agentkit only, for tests that look at other files."""
+    folder = tmp_path_factory.mktemp("sample")
+    copy_sources(folder, whole=False)
+    return folder
 
+
+@pytest.fixture
+def render(sample_template: Path, tmp_path: Path) -> Render:
+    """Return a function that renders a sample project below `tmp_path` and returns its folder."""
+    return _renderer(sample_template, tmp_path)
+
+
+@pytest.fixture
+def render_whole(template: Path, tmp_path: Path) -> Render:
+    """Return a function that renders a whole project below `tmp_path` and returns its folder."""
+    return _renderer(template, tmp_path)
+
+
+def _renderer(template: Path, parent: Path) -> Render:
     def render_into(folder: str = "my-agent", *, overwrite: bool = False, **answers: Any) -> Path:
-        project = tmp_path / folder
+        project = parent / folder
         run_copy(
             str(template),
             project,

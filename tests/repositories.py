@@ -41,9 +41,9 @@ def release(repository: Path, tag: str) -> None:
 
 
 def new_template(repository: Path, tag: str) -> Path:
-    """Make a repository whose only release is the working tree."""
+    """Make a repository whose only release is a sample of the working tree."""
     repository.mkdir(parents=True)
-    copy_sources(repository)
+    copy_sources(repository, whole=False)
     git(repository, "init", "--quiet")
     release(repository, tag)
     return repository

@@ -12,7 +12,7 @@ import pathspec
 import pytest
 import yaml
 
-from answers import CI, Answers, every, label, rendered
+from answers import Answers, every, label, rendered
 from conftest import Render
 from sources import ROOT, expected_files, files_of, in_project, template_files
 
@@ -40,18 +40,18 @@ def test_every_combination_of_answers_selects_its_files(foreign: bool) -> None:
 
 
 @pytest.mark.parametrize("answers", rendered(), ids=label)
-def test_a_new_project_has_exactly_the_chosen_files(render: Render, answers: Answers) -> None:
+def test_a_new_project_has_exactly_the_chosen_files(render_whole: Render, answers: Answers) -> None:
     """No file too many or too few, no empty folder, and every file can be parsed."""
-    project = render(**answers)
+    project = render_whole(**answers)
     assert files_of(project) == expected_files(answers)
     assert not [folder for folder, names, files in os.walk(project) if not names and not files]
     parse_all(project)
 
 
 @pytest.mark.parametrize("answers", rendered(), ids=label)
-def test_an_existing_project_gets_only_agentkit(render: Render, answers: Answers) -> None:
+def test_an_existing_project_gets_only_agentkit(render_whole: Render, answers: Answers) -> None:
     """Where the project brings its packaging: agentkit, its requirements, the answers file."""
-    project = render(brings_packaging=True, code_root=SHOP, **answers)
+    project = render_whole(brings_packaging=True, code_root=SHOP, **answers)
     assert files_of(project) == expected_files(answers, SHOP, foreign=True)
     parse_all(project)
 
@@ -94,12 +94,6 @@ def test_every_requirement_has_an_upper_bound(default_project: Path) -> None:
     settings = tomllib.loads((default_project / "pyproject.toml").read_text(encoding="utf-8"))
     needs = settings["project"]["dependencies"] + settings["dependency-groups"]["dev"]
     assert not [need for need in needs if "<" not in need]
-
-
-def test_the_workflow_is_only_there_when_asked_for(render: Render) -> None:
-    """`ci` decides about the GitHub workflow and nothing else."""
-    found = {ci: (render(ci, ci=ci) / ".github/workflows/agent.yml").exists() for ci in CI}
-    assert found == {"github": True, "none": False}
 
 
 def parse_all(project: Path) -> None:

@@ -55,44 +55,44 @@ def run(project: Path, *arguments: str, **extra: str) -> str:
 
 
 @pytest.mark.parametrize("answers", covering(), ids=label)
-def test_the_generated_suite_passes(render: Render, answers: Answers) -> None:
+def test_the_generated_suite_passes(render_whole: Render, answers: Answers) -> None:
     """pytest, with the project's own settings, finds agentkit's tests and all pass."""
-    output = run(render(**answers), "pytest", "-q", "-p", "no:cacheprovider")
+    output = run(render_whole(**answers), "pytest", "-q", "-p", "no:cacheprovider")
     assert " passed" in output
     assert " skipped" not in output
 
 
 @pytest.mark.parametrize("answers", covering(), ids=label)
-def test_the_generated_code_is_clean(render: Render, answers: Answers) -> None:
+def test_the_generated_code_is_clean(render_whole: Render, answers: Answers) -> None:
     """ruff check, ruff format and mypy --strict have nothing to say about the project."""
-    project = render(**answers)
+    project = render_whole(**answers)
     run(project, "ruff", "check", "--no-cache")
     run(project, "ruff", "format", "--check", "--no-cache")
     run(project, "mypy", "--strict", f"--cache-dir={project.parent / 'mypy'}")
 
 
-def test_the_suite_passes_in_an_existing_project(render: Render, tmp_path: Path) -> None:
+def test_the_suite_passes_in_an_existing_project(render_whole: Render, tmp_path: Path) -> None:
     """In a folder of any depth, inside the user's package, under strict settings of theirs."""
     package = tmp_path / "shop" / "lib" / "shop"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (tmp_path / "shop" / "pyproject.toml").write_text(STRICT, encoding="utf-8")
-    project = render("shop", code_root="lib/shop")
+    project = render_whole("shop", code_root="lib/shop")
     assert " passed" in run(project, "pytest", "-q", "-p", "no:cacheprovider")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_agent_answers_without_key_and_network(render: Render, name: str) -> None:
+def test_the_agent_answers_without_key_and_network(render_whole: Render, name: str) -> None:
     """The first command that a user types gets an answer from the offline model."""
-    project = render(name)
+    project = render_whole(name)
     package = name.replace("-", "_")
     output = run(project, package, "ask", "hello there", "--model", "chat://offline/echo")
     assert "hello there" in output
 
 
-def test_the_environment_chooses_the_model(render: Render) -> None:
+def test_the_environment_chooses_the_model(render_whole: Render) -> None:
     """$AGENT_MODEL wins over the model in main.py, and --model over both."""
-    project = render()
+    project = render_whole()
     default = start(project, "-m", "my_agent", "ask", "hi")
     assert default.returncode != 0
     assert "OPENAI_API_KEY" in default.stderr
@@ -101,24 +101,26 @@ def test_the_environment_chooses_the_model(render: Render) -> None:
     assert "hi" in run(project, "my_agent", "ask", "hi", *option, AGENT_MODEL="chat://openai/x")
 
 
-def test_the_generated_tool_answers_from_its_list(render: Render) -> None:
+def test_the_generated_tool_answers_from_its_list(render_whole: Render) -> None:
     """`get_word` finds a word in any case, and names the words it has for any other."""
-    done = start(render(), "-c", USE_TOOL)
+    done = start(render_whole(), "-c", USE_TOOL)
     found, missing = done.stdout.splitlines()
     assert "quick and full of energy" in found
     assert "no entry for 'zyzzyva'; the list has brisk, diligent" in missing
 
 
-def test_the_tool_list_shows_the_generated_tool(render: Render) -> None:
+def test_the_tool_list_shows_the_generated_tool(render_whole: Render) -> None:
     """`tools` lists what the model may call: the tool of tools.py."""
-    assert "get_word" in run(render(), "my_agent", "tools")
+    assert "get_word" in run(render_whole(), "my_agent", "tools")
 
 
-def test_an_existing_project_has_the_command_line_too(render: Render, tmp_path: Path) -> None:
+def test_an_existing_project_has_the_command_line_too(render_whole: Render, tmp_path: Path) -> None:
     """`python -m <package>.agentkit` is the CLI with a default agent."""
     package = tmp_path / "shop" / "src" / "shop"
     package.mkdir(parents=True)
     (tmp_path / "shop" / "setup.py").touch()
     (package / "__init__.py").touch()
-    output = run(render("shop"), "shop.agentkit", "ask", "hi", "--model", "chat://offline/echo")
+    output = run(
+        render_whole("shop"), "shop.agentkit", "ask", "hi", "--model", "chat://offline/echo"
+    )
     assert "hi" in output

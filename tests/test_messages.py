@@ -27,7 +27,7 @@ if report.exists():
 def stand_in(tmp_path: Path) -> Path:
     """The template with a hook that only records how it was called and what it was told to say."""
     folder = tmp_path / "template"
-    copy_sources(folder)
+    copy_sources(folder, whole=False)
     shutil.rmtree(folder / "hooks")
     (folder / "hooks").mkdir()
     (folder / "hooks" / "post_gen.py").write_text(STAND_IN, encoding="utf-8")

@@ -27,7 +27,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A template with two releases: the working tree, and one that changed something everywhere."""
     repository = tmp_path_factory.mktemp("releases") / "template"
     repository.mkdir()
-    copy_sources(repository)
+    copy_sources(repository, whole=False)
     kit = repository / AGENTKIT
     lines = "".join(f"NOTE_{number} = {number}\n" for number in range(20))
     (kit / "notes.py").write_text(lines, encoding="utf-8")

@@ -6,13 +6,14 @@ Pure data. What a provider wants back unchanged (signatures, encrypted reasoning
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
+
+from .texts import clean, clean_json, encode_json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -25,14 +26,15 @@ Replay = dict[str, Any]
 
 IMAGE_WEIGHT = 6_000  # characters, about what providers charge for one
 T = TypeVar("T")
-encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def clean(text: str) -> str:
-    """Return the text with lone surrogates replaced: they cannot be sent, stored or logged."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _tidy(part: object, *names: str) -> None:
+    """Rid a new part's texts of lone surrogates, wherever they came from."""
+    for name in names:
+        value = getattr(part, name)
+        if value and not (isinstance(value, str) and value.isascii()):
+            cleaned = clean(value) if isinstance(value, str) else clean_json(value)
+            object.__setattr__(part, name, cleaned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,7 @@ class Text:
     type: Literal["text"] = "text"
 
     def __post_init__(self) -> None:
-        if not self.text.isascii():
-            object.__setattr__(self, "text", clean(self.text))
+        _tidy(self, "text", "replay")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Thinking:
     type: Literal["thinking"] = "thinking"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", clean(self.text))
+        _tidy(self, "text", "replay")
 
 
 class _Made:
@@ -95,12 +96,8 @@ class ToolCall(_Made):
     type: Literal["tool_call"] = "tool_call"
 
     def __post_init__(self) -> None:
-        text = encode_json(self.arguments)
-        if not text.isascii() and (cleaned := clean(text)) != text:
-            object.__setattr__(self, "arguments", json.loads(cleaned))
-            text = cleaned
-        object.__setattr__(self, "_arguments_text", text)
-        object.__setattr__(self, "malformed", self.malformed and clean(self.malformed))
+        _tidy(self, "id", "name", "arguments", "malformed", "replay")
+        object.__setattr__(self, "_arguments_text", encode_json(self.arguments))
 
     @property
     def arguments_text(self) -> str:
@@ -117,6 +114,9 @@ class ToolResult:
     content: tuple[Text | Image, ...] = ()
     is_error: bool = False
     type: Literal["tool_result"] = "tool_result"
+
+    def __post_init__(self) -> None:
+        _tidy(self, "call_id", "name")
 
     @property
     def text(self) -> str:

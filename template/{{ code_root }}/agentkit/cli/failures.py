@@ -20,8 +20,8 @@ from ..errors import (
     UnknownModel,
 )
 from ..llm.result import GenerateResult
-from ..messages import clean
 from ..observability.redact import exception_text, mask, shorten
+from ..texts import clean
 from .terminal import complain, plain
 
 INTERRUPTED = 130  # what shells report for Ctrl-C

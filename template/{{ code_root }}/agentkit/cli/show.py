@@ -10,8 +10,8 @@ from typing import Any
 import typer
 
 from ..errors import ConfigError
-from ..messages import encode_json
 from ..observability.call_reader import read_call, read_calls, read_runs
+from ..texts import encode_json
 from .run_names import find_run, run_ids
 from .runs import local_time, run_cost
 from .terminal import colour, complain, plain

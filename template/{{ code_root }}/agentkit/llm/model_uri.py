@@ -38,7 +38,7 @@ def _url(value: str) -> str:
         valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:  # its text may show the password
         valid = False
-    if not valid or re.search(r"[\s\x00-\x1f]", value.strip()):
+    if not valid or re.search(r"[\s\x00-\x1f#]", value.strip()):
         raise ValueError("must be an http:// or https:// URL")
     return value.strip().rstrip("/")
 

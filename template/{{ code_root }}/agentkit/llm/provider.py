@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from ..errors import ConfigError
-from ..messages import Message, Reply, ToolCall, clean, encode_json
+from ..messages import Message, Reply, ToolCall
 from ..observability.redact import add_secret
+from ..texts import decode_json
 from ..tools.tool import Tool
 from ..transport import HttpClients
 from .events import TextDelta, ThinkingDelta
@@ -126,17 +126,11 @@ def parse_tool_call(
     Nothing at all and `null` mean no arguments.
     """
     try:
-        arguments = json.loads(raw, parse_constant=_no_json) if raw.strip() else {}
-    except (ValueError, RecursionError):
-        return ToolCall(call_id, name, {}, clean(raw), replay)
+        arguments = decode_json(raw) if raw.strip() else {}
+    except ValueError:
+        arguments = raw
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):
-        return ToolCall(call_id, name, {}, clean(raw), replay)
-    if "\\u" in raw or not raw.isascii():  # escapes may spell half of a surrogate pair
-        arguments = json.loads(clean(encode_json(arguments)))
+        return ToolCall(call_id, name, {}, raw, replay)
     return ToolCall(call_id, name, arguments, None, replay)
-
-
-def _no_json(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")

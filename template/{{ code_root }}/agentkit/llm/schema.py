@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
-from ..messages import encode_json
+from ..texts import encode_json
 from ..tools.registry import describe_errors
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
-from ..messages import clean
+from ..texts import clean
 
 MASK = "***"
 SHORTEST = 6  # shorter "keys" are placeholders such as "none"; masking them would garble every log

@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import isfinite, isnan
 from typing import Any
 
-from ..messages import clean
+from ..texts import clean
 
 LONG = 80  # characters of a line that still reads well
 FEW = 8  # items of a collection that may stand on one line

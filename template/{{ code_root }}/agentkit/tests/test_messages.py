@@ -10,17 +10,8 @@ from typing import Any
 
 import pytest
 
-from ..messages import (
-    IMAGE_WEIGHT,
-    Image,
-    Message,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Usage,
-    clean,
-)
+from ..messages import IMAGE_WEIGHT, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from ..texts import clean
 
 REPLAY = {"anthropic": {"signature": "c2ln+/=", "blocks": [1, 2.5, None, {"ü": "🌍"}]}}
 EVERYTHING = Message(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (  # each may import what stands before it
-    {"messages", "errors", "retry", "transport"},
+    {"texts", "messages", "errors", "retry", "transport"},
     {"observability"},
     {"tools"},
     {"session", "content"},

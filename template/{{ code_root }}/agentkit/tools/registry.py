@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from ..errors import ConfigError, ToolError
-from ..messages import Image, Text, ToolCall, ToolResult, clean, encode_json
+from ..messages import Image, Text, ToolCall, ToolResult
 from ..observability.redact import exception_text, mask, shorten
+from ..texts import clean, encode_json
 from .tool import Tool, ToolContext
 
 LONGEST_RESULT = 100_000  # characters of a result the model gets to read

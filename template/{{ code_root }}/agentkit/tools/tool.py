@@ -121,6 +121,7 @@ def _from_function(
             return await function(**arguments)
         return await run_in_thread(functools.partial(function, **arguments))
 
+    execute.__module__ = function.__module__  # where the tool comes from, for those who list it
     description = inspect.getdoc(function) or ""
     return Tool(name, description, parameters, execute, timeout, needs_approval, validate)
 

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import LlmError, MalformedReply, Overloaded, error_class, stream_error_class
-from ...messages import (
-    FinishReason,
-    Message,
-    Part,
-    Reply,
-    Text,
-    Thinking,
-    Usage,
-    clean,
-    encode_json,
-)
+from ...messages import FinishReason, Message, Part, Reply, Text, Thinking, Usage
 from ...observability.redact import mask, shorten
 from ...retry import retry_after
+from ...texts import clean, decode_json, encode_json
 from ..events import TextDelta, ThinkingDelta
 from ..provider import Delta, parse_tool_call
 
 _FINISH: dict[str, FinishReason] = {"length": "length", "content_filter": "blocked"}
-_decode = json.JSONDecoder().raw_decode
 _BROKEN = ("error", "insufficient_system_resource")  # OpenRouter, DeepSeek: try again
 _ODD = (AttributeError, KeyError, TypeError, ValueError)  # what data of another shape leads to
 _REASONING = ("reasoning_content", "reasoning")  # DeepSeek and vLLM; OpenRouter, Ollama and Groq
@@ -48,8 +37,8 @@ def _one_line(text: str) -> str:
 def _error_text(body: str) -> str:
     """Return the message of an error body, and the parameter it is about."""
     try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
+        data = decode_json(body)
+    except ValueError:
         return body
     error = data.get("error", data) if isinstance(data, dict) else data
     if not isinstance(error, dict):
@@ -63,8 +52,8 @@ def reply_of(body: bytes, provider: str, replay: Sequence[str], model: str) -> R
     """Return the reply in a complete response body; raises `MalformedReply` for anything else."""
     parser = ReplyParser(provider, replay, model, whole=True)
     try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
+        data = decode_json(body.decode())
+    except ValueError:
         data = None
     if data is None:
         start = _one_line(body.decode("utf-8", "replace"))[:200]
@@ -104,8 +93,8 @@ class ReplyParser:
             self.done = self.done or event == b"[DONE]"
             return None
         try:
-            data, _ = _decode(event.decode())  # without what json.loads does to find the encoding
-        except (ValueError, RecursionError):
+            data = decode_json(event.decode())
+        except ValueError:
             data = None
         if data is None:
             raise MalformedReply(f"{self._provider} streamed broken JSON")

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ...messages import Image, Message, Part, Text, Thinking, ToolResult, clean, encode_json
+from ...messages import Image, Message, Part, Text, Thinking, ToolResult
+from ...texts import clean, encode_json
 
 # Stands where a server wants the assistant to speak between tool results and the user.
 BETWEEN = {"role": "assistant", "content": "(The results are above.)"}

@@ -15,8 +15,9 @@ from typing import Any
 import httpx2
 
 from ...errors import ConfigError, ConnectionFailed, LlmError, MalformedReply
-from ...messages import Message, Reply, clean, encode_json
+from ...messages import Message, Reply
 from ...observability.redact import add_url_secrets, mask
+from ...texts import clean, encode_json
 from ...tools.tool import Tool
 from ...transport import HttpClients
 from ..events import TextDelta

@@ -104,8 +104,8 @@ async def test_a_context_too_long_twice_is_an_error(requester: MakeRequester) ->
 
 async def test_each_call_may_be_halved(requester: MakeRequester) -> None:
     """A later step that grew too long gets its own try."""
-    replies = [TOO_LONG, calls(("dump", {})), TOO_LONG, "done"]
-    with FakeChat(replies, rules=STRICT) as fake:
+    step = calls(("dump", {}))
+    with FakeChat([TOO_LONG, step, TOO_LONG, "done"], rules=STRICT) as fake:
         assert (await requester(fake)(LONG_TALK, tools=[dump])).text == "done"
 
 

@@ -169,6 +169,7 @@ def test_an_unknown_parameter_is_refused_with_the_known_ones(name: str) -> None:
         ("baseURL=http://h:99999/", "http:// or https:// URL"),
         ("baseURL=http://h:port/", "http:// or https:// URL"),
         ("baseURL=http://a b/", "http:// or https:// URL"),
+        ("baseURL=http://h/v1%23top", "http:// or https:// URL"),
         ("baseURL=http://[::1/", "http:// or https:// URL"),
         ("seed=1&seed=2", "seed is given twice"),
     ],
