@@ -30,17 +30,14 @@ from .spend import Spend
 Deltas = AsyncGenerator[Delta, None]
 
 
-@dataclass(frozen=True, slots=True)
 class Model:
-    """A model that can be called: its URI and its provider."""
+    """A model that can be called. `name` is `provider/model`, `label` the URI without secrets."""
 
-    uri: ModelURI
-    provider: Provider
-
-    @property
-    def name(self) -> str:
-        """`provider/model`."""
-        return f"{self.uri.provider}/{self.uri.model}"
+    def __init__(self, uri: ModelURI, provider: Provider) -> None:
+        self.uri = uri
+        self.provider = provider
+        self.name = f"{uri.provider}/{uri.model}"
+        self.label = str(uri)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +175,7 @@ class ModelCall:
                 ledger.spend.run,
                 ledger.identifier,
                 ledger.stage,
-                str(self._model.uri),
+                self._model.label,
                 request.messages,
                 request.settings,
                 tools,

@@ -119,7 +119,8 @@ class Run:
             model, options = self._models[self._model], self._options
             settings = {**model.uri.settings, **options.settings}
             settings = {name: value for name, value in settings.items() if value is not None}
-            request = Request(self._history, options.tools.schemas(), options.schema, settings)
+            tools, warn = options.tools.schemas(), self._ledger.ctx.logger.warn
+            request = Request(self._history, tools, options.schema, settings, warn)
             try:
                 async with aclosing(ModelCall(model, request, self._ledger).events(listen)) as call:
                     async for event in call:

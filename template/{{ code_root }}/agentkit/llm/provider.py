@@ -28,13 +28,14 @@ class Request:
     """One model call as a provider gets it.
 
     `messages` is shared with the caller and must not be changed; `settings` holds only what was
-    asked for, under the names of `model_uri.SETTINGS`.
+    asked for, under the names of `model_uri.SETTINGS`. `warn` is told of what an adapter leaves out.
     """
 
     messages: Sequence[Message]
     tools: Sequence[Tool] = ()
     schema: OutputSchema | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+    warn: Callable[[str], None] = lambda text: None
 
 
 class Provider(Protocol):

@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import count
 from operator import is_
 from pathlib import Path
 
 from ..messages import Message
-from .call_text import attempt_text, messages_text, outcome_text, request_text, run_end, run_item
+from .call_text import (
+    attempt_text,
+    messages_text,
+    outcome_text,
+    request_text,
+    run_finished_text,
+    run_started_text,
+    tool_finished_text,
+)
 from .logger import Logger
 from .records import (
     AttemptFinished,
@@ -30,9 +39,8 @@ from .records import (
     RunStarted,
     ToolFinished,
 )
-from .redact import exception_text, mask, mask_known
+from .redact import exception_text, mask
 from .slug import slug
-from .yaml_text import block
 
 RUN_FILE = "run.yaml"
 BASES = 32  # files that new calls may refer to: about as many conversations as run side by side
@@ -124,9 +132,9 @@ class CallLog:
         base = self._find_base(record.messages)
         request = self._request(record)
         number, file, descriptor = self._create(request)
-        head = {"call": number, "run_id": self._run_id, "run": record.run, "time": _now()}
-        _append(descriptor, block(head) + request.text + messages_text(record.messages, base))
-        self._models[record.run] = record.model
+        head = f'call: {number}\nrun_id: "{self._run_id}"\nrun: {record.run}\ntime: "{_now()}"\n'
+        _append(descriptor, head + request.text + messages_text(record.messages, base))
+        self._models[record.run] = mask(record.model)
         self._calls[record.call] = call = _OpenCall(file)
         if messages := record.messages:
             call.base = _Base(file, messages, len(messages), messages[-1])
@@ -154,16 +162,12 @@ class CallLog:
 
     def _run_event(self, record: RunStarted | RunFinished | ToolFinished) -> str:
         now = _now()
-        data: dict[str, object]
-        if isinstance(record, RunStarted):
-            data = {"identifier": mask(record.identifier), "parent": record.parent}
-            return run_item("run_started", record.run, now, data)
-        if isinstance(record, ToolFinished):
-            tool, failed = mask_known(record.call.name), record.result.is_error
-            data = {"tool": tool, "seconds": round(record.seconds, 3), "is_error": failed}
-            return run_item("tool_finished", record.run, now, data)
-        model = mask(self._models.pop(record.run, "")) or None
-        return run_item("run_finished", record.run, now, {"model": model} | run_end(record))
+        match record:
+            case RunStarted():
+                return run_started_text(record, now)
+            case ToolFinished():
+                return tool_finished_text(record, now)
+        return run_finished_text(record, self._models.pop(record.run, None), now)
 
     def _request(self, record: CallStarted) -> _Request:
         names = (record.identifier, record.stage, record.model, record.schema)
@@ -232,4 +236,10 @@ def _append(descriptor: int, text: str) -> None:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    now = time.time()
+    return f"{_second(int(now))}.{int(now * 1000) % 1000:03d}Z"
+
+
+@lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

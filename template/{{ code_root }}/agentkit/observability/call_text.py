@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..messages import Image, Message, Part, Reply, Text, Thinking, ToolCall, ToolResult, Usage
-from .records import AttemptFinished, CallFinished, CallStarted, RunFinished
+from .records import (
+    AttemptFinished,
+    CallFinished,
+    CallStarted,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+)
 from .redact import (
     DEEPEST,
     LONGEST_TEXT,
@@ -48,36 +55,57 @@ def attempt_text(
     record: AttemptFinished, corrections: Sequence[Message], now: str, first: bool
 ) -> str:
     """Return one attempt; `corrections` are the messages that only this attempt had on top."""
-    head = {"attempt": record.attempt, "time": now, "seconds": round(record.seconds, 3)}
-    text = "attempts:\n  - " if first else "  - "
-    text += block(head, "    ")
+    text = "attempts:\n" if first else ""
+    text += f'  - attempt: {record.attempt}\n    time: "{now}"\n    seconds: {record.seconds:.3f}\n'
     if corrections:
         text += "    " + _message_list("corrections", corrections, "    ")
     if record.reply:
         text += _reply_text(record.reply, record.problem)
-    tail: dict[str, Any] = {}
     if record.problem:
-        tail["problem"] = shorten(mask(record.problem))
+        text += "    " + block({"problem": shorten(mask(record.problem))}, "    ")
     if record.error:
-        tail["error"] = _error_data(record.error)
+        text += "    " + block({"error": _error_data(record.error)}, "    ")
     if record.reply:
-        tail["usage"] = _usage_data(record.reply.usage)
-    return f"{text}    {block(tail | {'cost': _usd(record.cost)}, '    ')}"
+        text += f"    usage: {_usage_text(record.reply.usage)}\n"
+    return f"{text}    cost: {_usd(record.cost)}\n"
 
 
 def outcome_text(record: CallFinished) -> str:
     """Return how a call ended, the last piece of its file."""
-    return block({"outcome": _ending(record) | {"attempts": record.attempts} | _sums(record)})
+    return f"outcome: {{attempts: {record.attempts}, {_ending(record)}}}\n"
 
 
-def run_end(record: RunFinished) -> dict[str, Any]:
-    """Return how a run ended, as plain data."""
-    return _ending(record) | {"steps": record.steps} | _sums(record)
+def run_started_text(record: RunStarted, now: str) -> str:
+    """Return the line of `run.yaml` for a run that begins."""
+    parent = "null" if record.parent is None else record.parent
+    name = inline(mask(record.identifier))
+    event = f'event: run_started, run: {record.run}, time: "{now}"'
+    return f"- {{{event}, identifier: {name}, parent: {parent}}}\n"
 
 
-def run_item(event: str, run: int, now: str, data: dict[str, Any]) -> str:
-    """Return one line of a run's list of events."""
-    return f"- {inline({'event': event, 'run': run, 'time': now} | data)}\n"
+def tool_finished_text(record: ToolFinished, now: str) -> str:
+    """Return the line of `run.yaml` for a tool that ended."""
+    failed = "true" if record.result.is_error else "false"
+    return (
+        f'- {{event: tool_finished, run: {record.run}, time: "{now}", '
+        f"tool: {inline(mask_known(record.call.name))}, seconds: {record.seconds:.3f}, "
+        f"is_error: {failed}}}\n"
+    )
+
+
+def run_finished_text(record: RunFinished, model: str | None, now: str) -> str:
+    """Return the line of `run.yaml` for a run that ended."""
+    event = f'event: run_finished, run: {record.run}, time: "{now}", model: {inline(model)}'
+    return f"- {{{event}, steps: {record.steps}, {_ending(record)}}}\n"
+
+
+def _ending(record: CallFinished | RunFinished) -> str:
+    if record.error is not None:
+        text = f"error: {inline(_error_data(record.error))}"
+    else:
+        text = f"finish_reason: {record.finish_reason}"
+    usage = _usage_text(record.usage)
+    return f"{text}, seconds: {record.seconds:.3f}, usage: {usage}, cost: {_usd(record.cost)}"
 
 
 def _error_data(error: BaseException) -> dict[str, Any]:
@@ -91,28 +119,17 @@ def _error_data(error: BaseException) -> dict[str, Any]:
     return data
 
 
-def _usage_data(usage: Usage) -> dict[str, int]:
+def _usage_text(usage: Usage) -> str:
     """Return the tokens; kinds other than input and output only where there are some."""
-    data = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    text = f"input_tokens: {usage.input_tokens}, output_tokens: {usage.output_tokens}"
     for name in ("cache_read_tokens", "cache_write_tokens", "reasoning_tokens"):
         if value := getattr(usage, name):
-            data[name] = value
-    return data
+            text += f", {name}: {value}"
+    return f"{{{text}}}"
 
 
-def _ending(record: CallFinished | RunFinished) -> dict[str, Any]:
-    if record.error is not None:
-        return {"error": _error_data(record.error)}
-    return {"finish_reason": record.finish_reason}
-
-
-def _sums(record: CallFinished | RunFinished) -> dict[str, Any]:
-    usage, cost = _usage_data(record.usage), _usd(record.cost)
-    return {"seconds": round(record.seconds, 3), "usage": usage, "cost": cost}
-
-
-def _usd(cost: float | None) -> float | None:
-    return None if cost is None else round(cost, 8)
+def _usd(cost: float | None) -> str:
+    return "null" if cost is None else f"{cost:.8f}"
 
 
 def _reply_text(reply: Reply, problem: str | None) -> str:

@@ -8,14 +8,12 @@ Times are seconds; costs are USD, None where the price is unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..messages import Message, Reply, ToolCall, ToolResult, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(NamedTuple):
     """A run began; `parent` is the run whose tool started it."""
 
     run: int
@@ -23,8 +21,7 @@ class RunStarted:
     parent: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunFinished:
+class RunFinished(NamedTuple):
     """A run ended: how (`finish_reason`, or the error that was raised) and at what expense."""
 
     run: int
@@ -36,8 +33,7 @@ class RunFinished:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class CallStarted:
+class CallStarted(NamedTuple):
     """A model call began. `messages` is the whole request, shared with it and never changed."""
 
     call: int
@@ -51,8 +47,7 @@ class CallStarted:
     schema: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CallFinished:
+class CallFinished(NamedTuple):
     """A model call ended, after one or more attempts."""
 
     call: int
@@ -64,8 +59,7 @@ class CallFinished:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptStarted:
+class AttemptStarted(NamedTuple):
     """One HTTP request is about to be made. `corrections` follow the call's messages in it."""
 
     call: int
@@ -73,8 +67,7 @@ class AttemptStarted:
     corrections: Sequence[Message] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptFinished:
+class AttemptFinished(NamedTuple):
     """One attempt ended with a reply or an error. `problem` says why a reply was not accepted."""
 
     call: int
@@ -86,16 +79,14 @@ class AttemptFinished:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(NamedTuple):
     """A tool is about to run."""
 
     call: ToolCall
     run: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFinished:
+class ToolFinished(NamedTuple):
     """A tool ended; `result` is what the model gets to read."""
 
     call: ToolCall

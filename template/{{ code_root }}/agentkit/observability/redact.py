@@ -39,11 +39,12 @@ _NOT_SECRET = re.compile(r"(?i)^(?:max|total|input|output|prompt|completion)?[-_
 _ENVIRONMENT = re.compile(r"(?:_API_KEY|_TOKEN|_SECRET|_PASSWORD|_ACCESS_KEY|_SECRET_KEY)$")
 _SHAPES = (
     (re.compile(rf"(?i)([?&;]|\b)({_NAME}|key)=([^&\s\"'<>;]+)"), rf"\1\2={MASK}"),
-    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}"), rf"\1 {MASK}"),
+    (re.compile(r"(?i)\b(bearer|(?<=authorization: )basic)\s+[\w.~+/=-]{6,}"), rf"\1 {MASK}"),
     (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), rf"\1:{MASK}@"),
     (re.compile(rf"(?i)([\"']{_NAME}[\"']\s*:\s*[\"'])[^\"']+"), rf"\1{MASK}"),
     (re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), MASK),
 )
+_HINTS = re.compile(r"[=:]|sk-|(?i:bearer)")  # every shape has one of these
 
 
 def add_secret(value: str | None) -> None:
@@ -90,8 +91,9 @@ def mask_known(text: str) -> str:
 def mask(text: str) -> str:
     """Return the text without known secrets and what looks like one: for errors, URLs and logs."""
     text = mask_known(text)
-    for shape, replacement in _SHAPES:
-        text = shape.sub(replacement, text)
+    if _HINTS.search(text):
+        for shape, replacement in _SHAPES:
+            text = shape.sub(replacement, text)
     return text
 
 

@@ -1,51 +1,22 @@
-"""Replies of Chat Completions: whole bodies, streams and failures, as values and errors."""
+"""Replies of Chat Completions, whole or streamed, as values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import LlmError, MalformedReply, Overloaded, error_class, stream_error_class
+from ...errors import MalformedReply, Overloaded
 from ...messages import FinishReason, Message, Part, Reply, Text, Thinking, Usage
-from ...observability.redact import mask, shorten
-from ...retry import retry_after
 from ...texts import clean, decode_json, encode_json
 from ..events import TextDelta, ThinkingDelta
 from ..provider import Delta, parse_tool_call
+from .failures import one_line, reported
 
 _FINISH: dict[str, FinishReason] = {"length": "length", "content_filter": "blocked"}
 _BROKEN = ("error", "insufficient_system_resource")  # OpenRouter, DeepSeek: try again
-_ODD = (AttributeError, KeyError, TypeError, ValueError)  # what data of another shape leads to
+# What data of another shape leads to.
+_ODD = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 _REASONING = ("reasoning_content", "reasoning")  # DeepSeek and vLLM; OpenRouter, Ollama and Groq
-
-
-def failure(provider: str, status: int, body: bytes, headers: Mapping[str, str]) -> LlmError:
-    """Return the error that a response other than 200 means, in one line."""
-    text = body.decode("utf-8", "replace")
-    message = _one_line(_error_text(text)) or "no explanation"
-    kind = error_class(status, text)
-    return kind(
-        f"{provider} answered {status}: {message}", status=status, retry_after=retry_after(headers)
-    )
-
-
-def _one_line(text: str) -> str:
-    """Return the text for an error message; masked before it is cut, or half a secret stays."""
-    return " ".join(shorten(mask(text), 400).split())
-
-
-def _error_text(body: str) -> str:
-    """Return the message of an error body, and the parameter it is about."""
-    try:
-        data = decode_json(body)
-    except ValueError:
-        return body
-    error = data.get("error", data) if isinstance(data, dict) else data
-    if not isinstance(error, dict):
-        return str(error)
-    message = str(error.get("message") or error)
-    parameter = error.get("param")
-    return f"{message} (parameter {parameter})" if parameter else message
 
 
 def reply_of(body: bytes, provider: str, replay: Sequence[str], model: str) -> Reply:
@@ -56,7 +27,7 @@ def reply_of(body: bytes, provider: str, replay: Sequence[str], model: str) -> R
     except ValueError:
         data = None
     if data is None:
-        start = _one_line(body.decode("utf-8", "replace"))[:200]
+        start = one_line(body.decode("utf-8", "replace"))[:200]
         raise MalformedReply(f"{provider} sent no JSON: {start!r}")
     parser.take(data)
     return parser.reply()
@@ -128,9 +99,9 @@ class ReplyParser:
         choice = choices[0] if choices else {}
         error = data.get("error") or choice.get("error")
         if error:
-            raise self._error(error)
+            raise reported(self._provider, error)
         self._usage = data.get("usage") or self._usage
-        self._model = data.get("model") or self._model
+        self._model = str(data.get("model") or self._model)
         if not choices:
             return None
         self._seen = True
@@ -213,14 +184,6 @@ class ReplyParser:
         reason = _FINISH.get(self._finish or "", "stop")
         return "empty" if reason == "stop" and not has_content else reason
 
-    def _error(self, error: Any) -> LlmError:
-        text = encode_json(error)
-        code = str(error.get("code") if isinstance(error, dict) else "")
-        known = code.isdecimal() and 400 <= int(code) < 600
-        kind = error_class(int(code), text) if known else stream_error_class(text)
-        message = _one_line(_error_text(encode_json({"error": error})))
-        return kind(f"{self._provider} failed: {message}", status=200)
-
 
 def _joined(content: list[dict[str, Any]]) -> str:
     return "".join(part.get("text") or "" for part in content if part.get("type") == "text")
@@ -237,4 +200,4 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         prompt.get("cache_write_tokens"),
         completion.get("reasoning_tokens"),
     )
-    return Usage(*(int(count or 0) for count in counts))
+    return Usage(*(max(0, int(count or 0)) for count in counts))

@@ -24,12 +24,14 @@ from ..events import TextDelta
 from ..model_uri import ModelURI
 from ..provider import Delta, Request
 from ..schema import OutputSchema
-from .chat_reply import ReplyParser, failure, reply_of
+from .chat_reply import ReplyParser, reply_of
 from .chat_wire import wire_message, with_answers
+from .failures import failure
 from .presets import Preset
 from .sse import data_events
 
 _BROKEN = (httpx2.HTTPError, OSError)
+_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "agentkit"}
 _EVERYWHERE = {"temperature": "temperature", "top_p": "top_p", "stop": "stop", "seed": "seed"}
 
 
@@ -44,9 +46,11 @@ class OpenAiCompatible:
         address, _, query = base_url.partition("?")
         self._url = f"{address.rstrip('/')}/chat/completions" + (f"?{query}" if query else "")
         _check_address(self._url, uri)
-        self._headers = {"content-type": "application/json"}
-        if key:
-            self._headers["authorization"] = f"Bearer {key}"
+        self._address = httpx2.URL(self._url)
+        headers = {"content-type": "application/json", **_HEADERS}
+        self._headers = httpx2.Headers(
+            headers | ({"authorization": f"Bearer {key}"} if key else {})
+        )
         self._provider = uri.provider
         self._preset = preset
         self._clients = clients
@@ -58,30 +62,27 @@ class OpenAiCompatible:
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply of one request: one POST, no stream."""
-        body = self._body(request)
-        client = self._clients.get(self._url)
         try:
-            response = await client.post(self._url, content=body, headers=self._headers)
+            response = await self._post(self._body(request))
+            try:
+                body = await response.aread()
+            finally:
+                await response.aclose()
         except _BROKEN as error:
             problem = self._broken(error)
         else:
             if response.status_code == 200:
-                return self._whole(response.content)
-            problem = failure(
-                self._provider, response.status_code, response.content, response.headers
-            )
+                return self._whole(body)
+            problem = failure(self._provider, response.status_code, body, response.headers)
         raise problem  # outside the handler: its context would carry the request and its key
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]:
         """Yield the deltas of one streamed request, then the reply."""
         body = self._body(request, ',"stream":true,"stream_options":{"include_usage":true}')
         parser = ReplyParser(self._provider, self._preset.replay, self._model)
-        client = self._clients.get(self._url)
         problem: LlmError | None = None
         try:
-            async with client.stream(
-                "POST", self._url, content=body, headers=self._headers
-            ) as response:
+            async with aclosing(await self._post(body)) as response:
                 if response.status_code != 200:
                     data = await response.aread()
                     raise failure(self._provider, response.status_code, data, response.headers)
@@ -101,6 +102,10 @@ class OpenAiCompatible:
         if problem is not None:
             raise problem
         yield parser.reply()
+
+    async def _post(self, body: bytes) -> httpx2.Response:
+        request = httpx2.Request("POST", self._address, headers=self._headers, content=body)
+        return await self._clients.send(request)
 
     def _whole(self, body: bytes) -> Reply:
         return reply_of(body, self._provider, self._preset.replay, self._model)

@@ -66,7 +66,7 @@ async def test_the_next_turn_sends_the_tool_messages_of_the_last(requester: Make
 async def test_the_result_covers_all_steps(requester: MakeRequester) -> None:
     """Tokens are the sum of the steps; calls, results, messages and steps are all there."""
     with FakeChat(
-        [calls(LOOK_UP, usage=usage(10, 5)), answer("Everywhere.", usage=usage(30, 7))]
+        [calls(LOOK_UP, usage=usage(10, 5)), answer("Done.", usage=usage(30, 7))]
     ) as fake:
         result = await Agent(requester(fake), tools=[get_word]).run("What is ubiquitous?")
     assert (result.text, result.result, result.finish_reason) == ("Done.", "Done.", "stop")

@@ -82,7 +82,7 @@ async def test_a_summary_takes_the_place_of_what_it_summarises(requester: MakeRe
     script = ["ok", "ok", "They said x many times.", "ok", "ok"]
     with FakeChat(script, rules=STRICT) as fake:
         llm = requester(fake)
-        compactor = SummarizingHistoryCompactor(10_000, 200, LlmSummaryGenerator(llm))
+        compactor = SummarizingHistoryCompactor(10_000, 250, LlmSummaryGenerator(llm))
         agent = Agent(llm, compactor=compactor, system_prompt="Be brief.")
         await fill(agent, 3)
         await agent.run("next", "s")

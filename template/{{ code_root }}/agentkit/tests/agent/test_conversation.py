@@ -10,16 +10,12 @@ import pytest
 
 from ...agent.agent import SESSIONS_KEPT, Agent
 from ...errors import AuthenticationFailed, LlmError, Overloaded
-from ...messages import Message, Text, Thinking
 from ...session.sqlite_store import SqliteSessionStore
 from ...session.store import MemorySessionStore, Session
+from ..chat_replies import Reply
 from ..conftest import MakeRequester
 from ..fake_chat import FakeChat, answer, calls, status
 from .words import KEY, LOOK_UP, STRICT, get_word, roles, sent, sent_roles, texts
-
-OPEN_CALL = Message.from_json(
-    '{"role":"assistant","parts":[{"type":"tool_call","id":"c1","name":"get_word","arguments":{}}]}'
-)
 
 
 async def test_sessions_know_nothing_of_each_other(requester: MakeRequester) -> None:
@@ -38,7 +34,7 @@ async def test_sessions_know_nothing_of_each_other(requester: MakeRequester) -> 
 
 async def test_two_runs_at_once_on_a_session_take_turns(requester: MakeRequester) -> None:
     """The second waits, and answers to what the first one said."""
-    script = [calls(LOOK_UP), "first", calls(LOOK_UP), "second", "third"]
+    script: list[Reply] = [calls(LOOK_UP), "first", calls(LOOK_UP), "second", "third"]
     with FakeChat(script, rules=STRICT) as fake:
         agent = Agent(requester(fake), tools=[get_word])
         results = await asyncio.gather(agent.run("a"), agent.run("b"), agent.run("c"))
@@ -118,7 +114,7 @@ async def test_a_restarted_process_sends_the_same_bytes(
     the provider wants returned unchanged."""
     thought = {"reasoning_content": "Ünïcode thoughts 🌍, 1.0e3"}
     first = answer("Everywhere.", extra=thought)
-    script = [calls(LOOK_UP, text="Let me see"), first, "Bye.", "Bye."]
+    script: list[Reply] = [calls(LOOK_UP, text="Let me see"), first, "Bye.", "Bye."]
     rules = type(STRICT)("max_tokens", message_fields=frozenset(thought))
     with FakeChat(script, rules=rules) as fake:
         llm = requester(fake, f"deepseek/m{KEY}")
@@ -149,75 +145,6 @@ async def test_agents_over_one_store_go_on_with_each_others_turns(
     assert texts(fake) == ["a", "1", "b", "2", "c"]
 
 
-async def test_an_assembled_session_begins_with_its_messages(requester: MakeRequester) -> None:
-    """`Session.of` continues a conversation from elsewhere; the store gets all of it once."""
-    given = [Message.user("a"), Message.assistant("b")]
-    with FakeChat(["d", "f"], rules=STRICT) as fake:
-        agent = Agent(requester(fake))
-        session = Session.of(given, user_id="ann")
-        await agent.run("c", session)
-        await agent.run("e", session)
-        rows = await agent.store.load(session.id)
-        (info,) = await agent.store.list("ann")
-    assert texts(fake) == ["a", "b", "c", "d", "e"]
-    assert [row.text for row in rows if isinstance(row, Message)] == list("abcdef")
-    assert (info.id, info.length) == (session.id, 6)
-    assert len(given) == 2
-
-
-async def test_an_assembled_session_that_is_broken_is_repaired(requester: MakeRequester) -> None:
-    """An open call, an empty turn and a stray result are mended before they are sent."""
-    given = [Message.user("a"), OPEN_CALL, Message.user("b"), Message("assistant", (Text(""),))]
-    with FakeChat(["ok", "ok"], rules=STRICT) as fake:
-        agent = Agent(requester(fake))
-        session = Session.of(given)
-        await agent.run("c", session)
-        other = Agent(requester(fake), store=agent.store)
-        await other.run("d", session.id)
-    assert sent_roles(fake, 0) == ["user", "assistant", "tool", "user"]
-    assert "interrupted" in sent(fake, 0)[2]["content"]
-    assert sent(fake, 1)[:4] == sent(fake, 0)
-
-
-async def test_the_history_of_a_result_can_be_gone_on_with(requester: MakeRequester) -> None:
-    """Its system prompt is not sent twice by an agent that has its own."""
-    with FakeChat(["1", "2", "3"], rules=STRICT) as fake:
-        agent = Agent(requester(fake), system_prompt="Be brief.")
-        result = await agent.run("a")
-        session = Session.of(result.history)
-        await agent.run("b", session)
-        await agent.run("c", session)
-    assert texts(fake, 1) == ["Be brief.", "a", "1", "b"]
-    assert texts(fake, 2) == ["Be brief.", "a", "1", "b", "2", "c"]
-
-
-async def test_the_system_prompt_of_a_session_stays_where_the_agent_has_none(
-    requester: MakeRequester,
-) -> None:
-    """It is sent at every turn, also after a restart."""
-    with FakeChat(["1", "2", "3"], rules=STRICT) as fake:
-        agent = Agent(requester(fake))
-        session = Session.of([Message.system("Be brief.")])
-        await agent.run("a", session)
-        await agent.run("b", session)
-        await Agent(requester(fake), store=agent.store).run("c", session.id)
-    assert texts(fake) == ["Be brief.", "a", "1", "b", "2", "c"]
-
-
-async def test_a_session_can_be_handed_to_an_agent_with_another_store(
-    requester: MakeRequester,
-) -> None:
-    """It brings its messages along."""
-    session = Session.of()
-    with FakeChat(["1", "2"], rules=STRICT) as fake:
-        await Agent(requester(fake)).run("a", session)
-        other = Agent(requester(fake))
-        await other.run("b", session)
-        rows = await other.store.load(session.id)
-    assert texts(fake) == ["a", "1", "b"]
-    assert len(rows) == 4
-
-
 @pytest.mark.parametrize("others", [0, 1, 3])
 async def test_a_deleted_session_starts_over(requester: MakeRequester, others: int) -> None:
     """Also when somebody else began it anew meanwhile: what was deleted is never sent again."""
@@ -233,13 +160,3 @@ async def test_a_deleted_session_starts_over(requester: MakeRequester, others: i
     assert texts(fake)[-1] == "Hi"
     assert len(texts(fake)) == 2 * others + 1
     assert "secret" not in texts(fake)
-
-
-async def test_thoughts_without_an_answer_are_not_kept_as_a_turn(
-    requester: MakeRequester,
-) -> None:
-    """A session that ends with mere thoughts can be gone on with."""
-    given = [Message.user("a"), Message("assistant", (Thinking("hm"),))]
-    with FakeChat(["ok"], rules=STRICT) as fake:
-        await Agent(requester(fake)).run("b", Session.of(given))
-    assert sent_roles(fake) == ["user"]

@@ -17,7 +17,8 @@ from ....errors import (
     QuotaExhausted,
     RateLimited,
 )
-from ....llm.providers.chat_reply import ReplyParser, failure, reply_of
+from ....llm.providers.chat_reply import ReplyParser, reply_of
+from ....llm.providers.failures import failure
 
 DEEP = b"[" * 100_000
 
