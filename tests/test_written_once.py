@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from conftest import Render
 from repositories import contents, generate, new_template
 from sources import USERS_FILES, in_project
 
+Change = Callable[[Path], dict[str, bytes]]
 USERS = [in_project(name, "src/my_agent") for name in USERS_FILES]
 
 
@@ -27,9 +29,8 @@ def delete_all(project: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("change", [edit_all, delete_all])
-def test_copying_again_leaves_the_users_files_alone(render: Render, change: object) -> None:
+def test_copying_again_leaves_the_users_files_alone(render: Render, change: Change) -> None:
     """`copier copy --overwrite` into a project rewrites only what is the template's."""
-    assert callable(change)
     project = render()
     before = change(project)
     render(overwrite=True)
@@ -37,9 +38,8 @@ def test_copying_again_leaves_the_users_files_alone(render: Render, change: obje
 
 
 @pytest.mark.parametrize("change", [edit_all, delete_all])
-def test_recopying_leaves_the_users_files_alone(tmp_path: Path, change: object) -> None:
+def test_recopying_leaves_the_users_files_alone(tmp_path: Path, change: Change) -> None:
     """`copier recopy --overwrite` does the same."""
-    assert callable(change)
     repository = new_template(tmp_path / "template", "v1.0.0")
     project = generate(repository, tmp_path / "my-agent", "v1.0.0")
     before = change(project)

@@ -130,13 +130,15 @@ class ContextTooLong(BadRequest):
 
 _CONTEXT = re.compile(
     r"context[ _]length|context[ _]window|context size|maximum context|too many (input )?tokens"
-    r"|prompt is too long|input is too long|input token count|exceeds? the (maximum|available) "
-    r"(number of )?(tokens|context)|reduce the length",
+    r"|context limit|prompt is too long|input is too long|input token count|reduce the length"
+    r"|exceeds? the (maximum|available) (number of )?(tokens|context)",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(
-    r"insufficient_quota|billing|credit balance|out of credits|payment required", re.IGNORECASE
+    r"insufficient_quota|billing|credit balance|out of credits|payment required|spend_limit",
+    re.IGNORECASE,
 )
+_NO_CREDIT = re.compile(r"credit balance is too low|API usage limits", re.IGNORECASE)  # Anthropic
 _OVERLOAD = re.compile(r"overloaded|unavailable|server_error|internal|timeout", re.IGNORECASE)
 _RATE = re.compile(r"rate.?limit|too many requests|resource_exhausted", re.IGNORECASE)
 
@@ -150,6 +152,8 @@ def error_class(status: int, text: str) -> type[LlmError]:
     if status in (401, 403):
         return AuthenticationFailed
     if status == 402 or (status == 429 and _QUOTA.search(text)):
+        return QuotaExhausted
+    if status == 400 and _NO_CREDIT.search(text):
         return QuotaExhausted
     if status == 404:
         return UnknownModel

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .texts import clean, clean_json, encode_json
 
@@ -124,7 +122,7 @@ class ToolResult:
         return "\n".join(part.text for part in self.content if isinstance(part, Text))
 
 
-Part = Annotated[Text | Image | Thinking | ToolCall | ToolResult, Field(discriminator="type")]
+Part = Text | ToolCall | ToolResult | Thinking | Image  # told apart by `type` when read back
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from urllib.request import getproxies
+from typing import NamedTuple
 
 import httpx2
 
@@ -18,8 +17,7 @@ POOLS = 64
 KEEPALIVE = 30.0  # seconds an idle connection is kept: a tool run between two calls is shorter
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(NamedTuple):
     """A client, and the transport below it that can be used directly (None behind a proxy)."""
 
     client: httpx2.AsyncClient
@@ -75,6 +73,8 @@ class HttpClients:
         limits = httpx2.Limits(
             max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEPALIVE
         )
+        from urllib.request import getproxies  # loads http.client, which nothing else needs
+
         transport = self._transport
         if transport is None:
             verify: ssl.SSLContext | bool = False

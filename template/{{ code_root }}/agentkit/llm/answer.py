@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..messages import Message, Reply, Text, ToolCall, ToolResult
 from ..session.seal import is_empty
@@ -13,8 +12,7 @@ from ..tools.tool import Tool
 from .schema import InvalidAnswer, OutputSchema
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A reply and its worth.
 
     `value` is the validated answer where a schema was asked for; `problem` says what does not fit,

@@ -10,8 +10,7 @@ import dataclasses
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import LlmError, TransientError
 from ..messages import Message, Reply, Usage
@@ -40,8 +39,7 @@ class Model:
         self.label = str(uri)
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(NamedTuple):
     """Where calls book what they cost and tell what they do, under which names."""
 
     ctx: RunContext

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..messages import Message, ToolCall
 from ..observability.records import ToolFinished, ToolStarted
@@ -35,8 +36,7 @@ class ThinkingDelta:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(NamedTuple):
     """The current model call starts over after `delay` seconds: its deltas so far are void."""
 
     attempt: int
@@ -44,22 +44,19 @@ class Retrying:
     delay: float
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalNeeded:
+class ApprovalNeeded(NamedTuple):
     """A tool waits for `approve(call)`."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """Messages that now belong to the conversation; comes before what follows from them."""
 
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     """The run is over; the same result as `run()` returns."""
 
     result: GenerateResult

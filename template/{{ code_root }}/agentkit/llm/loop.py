@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import ContextTooLong, LlmError
 from ..messages import Message, ToolCall
@@ -24,8 +23,7 @@ from .spend import current_spend
 from .tool_step import ToolStep
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(NamedTuple):
     """What a run keeps to; see `LlmRequester.__call__`."""
 
     schema: OutputSchema | None

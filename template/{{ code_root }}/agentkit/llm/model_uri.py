@@ -182,4 +182,4 @@ def _value(name: str, text: str) -> tuple[Any, str]:
 
 
 def _shown(name: str, value: str) -> str:
-    return MASK if name == "apiKey" else mask(quote(value, safe=":/,.@?=*"))
+    return MASK if name == "apiKey" else quote(mask(value), safe=":/,.@?=*")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
+import httpx2
+
 from ..errors import ConfigError
 from ..messages import Message, Reply, ToolCall
 from ..observability.redact import add_secret
@@ -28,7 +30,7 @@ class Request:
     """One model call as a provider gets it.
 
     `messages` is shared with the caller and must not be changed; `settings` holds only what was
-    asked for, under the names of `model_uri.SETTINGS`. `warn` is told of what an adapter leaves out.
+    asked for, under the names of `model_uri.SETTINGS`. `warn` hears what is left out.
     """
 
     messages: Sequence[Message]
@@ -117,6 +119,16 @@ def resolve_key(uri: ModelURI, variable: str | None) -> str | None:
         f"{name} is not set, and {uri.provider} needs a key. Set it (export {name}=…, or in .env), "
         "or try without a key: --model chat://offline/echo"
     )
+
+
+def check_address(url: str, uri: ModelURI) -> None:
+    """Raise `ConfigError` if the address that requests would go to is no valid URL."""
+    try:
+        httpx2.URL(url)
+        return
+    except httpx2.InvalidURL:
+        pass  # raised below: the context of an error is shown with it
+    raise ConfigError(f"model URI {uri}: its address is no valid URL")
 
 
 def parse_tool_call(

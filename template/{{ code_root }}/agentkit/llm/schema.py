@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ConfigError
 from ..texts import encode_json
@@ -24,8 +23,7 @@ class InvalidAnswer(ValueError):
     """An answer that does not fit; the message names the fields and never holds the values."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputSchema:
+class OutputSchema(NamedTuple):
     """A type as a provider needs it, made once per type.
 
     `schema` is the JSON schema of an object: a root that is none (a list, a number) is `wrapped`

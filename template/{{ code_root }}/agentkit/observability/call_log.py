@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import count
 from operator import is_
 from pathlib import Path
+from typing import NamedTuple
 
 from ..messages import Message
 from .call_text import (
@@ -65,8 +66,7 @@ class _Base:
         return self.held + followed
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(NamedTuple):
     """What many calls have in common, laid out once."""
 
     key: tuple[object, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from ..messages import Usage
@@ -57,6 +56,8 @@ def _find_rate(provider: str, model: str) -> Rate | None:
 
 def _rate(price: ModelPrice) -> Rate:
     """Return a quick rate for flat prices, the library's own calculation for tiered ones."""
+    from decimal import Decimal  # not needed before the first reply
+
     rates = [getattr(price, name, None) for name in _NUMBERS]
     if any(isinstance(rate, Decimal | None) is False for rate in rates):
         return lambda usage: float(price.calc_price(_library_usage(usage))["total_price"])

@@ -6,10 +6,9 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..errors import AgentkitError, StoreError
 
@@ -22,8 +21,7 @@ LARGEST_BATCH = 1_000  # jobs in one transaction
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(NamedTuple):
     """Work whose result goes to a future of the asking event loop. No work means: close."""
 
     work: Callable[[Connection], Any] | None

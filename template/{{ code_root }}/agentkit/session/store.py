@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 from ..errors import StoreConflict
@@ -38,15 +38,13 @@ class Session:
         return cls(secrets.token_hex(16), user_id, dict(metadata or {}), list(messages))
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(NamedTuple):
     """A marker row: these messages replace everything before it as the working history."""
 
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(NamedTuple):
     """What a store knows of a session: its length in rows, and its last change in UTC."""
 
     id: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Protocol
 
 from ..errors import AgentError, ConfigError
@@ -43,32 +44,38 @@ class Answer(Protocol):
         ...
 
 
-class AskModel(Protocol):
-    """An async callable that sends messages to a model, such as `LlmRequester`."""
-
-    def __call__(
-        self, messages: list[Message], /, *, identifier: str, stage_name: str
-    ) -> Awaitable[Answer]:
-        """Return the model's answer."""
-        ...
+AskModel = Callable[..., Awaitable[Answer]]
 
 
 class LlmSummaryGenerator:
-    """Lets a model write the summary, from a transcript of at most `max_symbols` characters."""
+    """Lets a model write the summary, from a transcript of at most `max_symbols` characters.
+
+    `llm` is any async function of messages, such as a requester; if it takes `identifier` and
+    `stage_name`, both are "summary".
+    """
 
     def __init__(self, llm: AskModel, max_symbols: int = 100_000) -> None:
         self._llm = llm
+        self._names = _names_for(llm)
         self._longest = check_budget("max_symbols", max_symbols)
 
     async def generate_summary(self, messages: Sequence[Message]) -> Message:
         """Return the summary; raises what the call raises, and `AgentError` for an empty answer."""
         transcript = shorten(_transcript(messages), self._longest)
         request = [INSTRUCTIONS, Message.user(f"<conversation>\n{transcript}\n</conversation>")]
-        answer = await self._llm(request, identifier="summary", stage_name="summary")
+        answer = await self._llm(request, **self._names)
         text = (answer.text or "").strip()
         if not text:
             raise AgentError("the model returned no summary", answer)
         return Message.assistant(text)
+
+
+def _names_for(llm: AskModel) -> dict[str, str]:
+    parameters = inspect.signature(llm).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return {
+        name: "summary" for name in ("identifier", "stage_name") if takes_all or name in parameters
+    }
 
 
 class SummarizingHistoryCompactor:

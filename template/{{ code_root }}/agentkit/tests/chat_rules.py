@@ -32,10 +32,11 @@ def read_body(request: httpx2.Request, rules: Rules) -> dict[str, Any]:
         raise Refused("Unsupported content type, expected application/json")
     if request.headers.get("content-length", "") != str(len(request.content)):
         raise Refused("content-length differs from the length of the body")
-    return _parse(request.content)
+    return parse(request.content)
 
 
-def _parse(content: bytes) -> dict[str, Any]:
+def parse(content: bytes) -> dict[str, Any]:
+    """Return the object that a body is; raises `Refused` for anything else."""
     try:
         body = json.loads(content.decode("utf-8"), parse_constant=_not_json)
         json.dumps(body, ensure_ascii=False).encode("utf-8")

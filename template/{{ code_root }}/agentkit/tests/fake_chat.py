@@ -4,30 +4,20 @@
         result = await requester(fake)([Message.user("What does it mean?")])
     assert fake.requests[1]["messages"][-1]["role"] == "tool"
 
-Replies are consumed in order, in the form (stream or not) that each request asks for. A request
-that the API would refuse gets its 400 and consumes nothing. The test fails when a request comes
-without a scripted reply, when replies are left, when a request was refused that the test did not
-announce (`refusals=`), or when a response was not closed.
+How it is scripted, and what makes a test fail: see `FakeServer`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
-import pytest
 
 from .chat_replies import (
     Answer,
-    Fault,
     Json,
     Reply,
-    Sse,
-    Status,
     answer,
     beginning,
     calls,
@@ -49,7 +39,8 @@ from .chat_replies import (
     usage,
 )
 from .chat_rules import OPENAI, check_body, read_body
-from .message_rules import Refused, Rules
+from .fake_server import FakeServer
+from .message_rules import Rules
 
 __all__ = [
     "FakeChat",
@@ -72,167 +63,37 @@ __all__ = [
     "usage",
 ]
 
-PIECE = 61  # bytes per read: neither events nor characters end where reads end
-HANG = 86_400.0  # seconds: longer than any deadline
 
-
-class FakeChat:
-    """A scripted server; `requests`, `headers`, `urls` and `bodies` hold what reached it, in order.
-
-    `refused` holds the messages of its own 400s, `open` the number of responses not closed yet.
-    """
+class FakeChat(FakeServer):
+    """A scripted server of Chat Completions; see `FakeServer`."""
 
     def __init__(
         self, replies: Sequence[Reply], *, rules: Rules = OPENAI, refusals: int = 0
     ) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.headers: list[httpx2.Headers] = []
-        self.urls: list[str] = []
-        self.bodies: list[bytes] = []
-        self.refused: list[str] = []
-        self.open = 0
-        self.transport = httpx2.MockTransport(self.handler)
-        self._replies = list(replies)
+        super().__init__(replies, _ChatApi(rules), refusals)
+
+
+class _ChatApi:
+    """Chat Completions at the wire."""
+
+    def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._refusals = refusals
-        self._unscripted = 0
 
-    def __enter__(self) -> FakeChat:
-        return self
+    def read(self, request: httpx2.Request) -> dict[str, Any]:
+        return read_body(request, self._rules)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None and (problem := self._problem()):
-            pytest.fail(problem)
+    def check(self, body: Json) -> None:
+        check_body(body, self._rules)
 
-    def _problem(self) -> str | None:
-        if self._unscripted:
-            return f"{self._unscripted} more requests came than replies were scripted"
-        if len(self.refused) != self._refusals:
-            return f"{self._refusals} refusals announced, but the server refused: {self.refused}"
-        if self._replies:
-            return f"{len(self._replies)} replies were never asked for: {self._replies}"
-        if self.open:
-            return f"{self.open} responses were not closed"
-        return None
+    def whole(self, answer: Answer, request: Json, number: int) -> bytes:
+        return completion(answer, request["model"], number)
 
-    async def handler(self, request: httpx2.Request) -> httpx2.Response:
-        """Answer one request, as `httpx2.MockTransport` wants it."""
-        self.headers.append(request.headers)
-        self.urls.append(str(request.url))
-        self.bodies.append(request.content)
-        try:
-            self.requests.append(read_body(request, self._rules))
-            check_body(self.requests[-1], self._rules)
-        except Refused as refused:
-            self.refused.append(str(refused))
-            return httpx2.Response(refused.status, json=refused.body)
-        if not self._replies:
-            self._unscripted += 1
-            pytest.fail(f"unscripted request {len(self.bodies)}: {request.content.decode()[:500]}")
-        return await self._respond(self._replies.pop(0), self.requests[-1])
+    def beginning(self, answer: Answer, request: Json, number: int) -> bytes:
+        return b"".join(beginning(answer, request["model"], number, _with_usage(request)))
 
-    async def _respond(self, reply: Reply, request: Json) -> httpx2.Response:
-        match reply:
-            case str():
-                return self._answer(Answer(reply), request)
-            case Answer():
-                return self._answer(reply, request)
-            case Fault():
-                return await self._fail(reply, request)
-            case Status():
-                return self._send(reply.body, reply.headers, reply.code)
-            case Sse():
-                return self._send(reply.body, _type(stream=True))
-            case bytes():
-                return self._send(reply, _type(stream=bool(request.get("stream"))))
-            case Mapping():
-                return self._send(json.dumps(reply).encode(), _type(stream=False))
-            case Exception():
-                raise reply
-        raise reply("scripted failure")
-
-    async def _fail(self, fault: Fault, request: Json) -> httpx2.Response:
-        if fault.kind == "reset":
-            raise httpx2.ReadError("connection reset by peer")
-        if fault.kind == "hang":
-            await asyncio.sleep(HANG)
-            pytest.fail("nobody gave up on a server that hangs")
-        headers = _type(stream=bool(request.get("stream")))
-        if fault.kind == "drip":
-            return self._send(self._body(fault.answer, request), headers, delay=fault.seconds)
-        if fault.kind == "reset_later":
-            return self._send(b"", headers, end=httpx2.ReadError("connection reset by peer"))
-        content = self._spoiled(fault, request)
-        if fault.kind == "cut":
-            end = httpx2.RemoteProtocolError("peer closed connection before the body was complete")
-            return self._send(content, headers, end=end)
-        return self._send(content, headers)
-
-    def _spoiled(self, fault: Fault, request: Json) -> bytes:
-        error = json.dumps(fault.error).encode() if fault.error else b""
-        if not request.get("stream"):
-            whole = self._body(fault.answer, request)
-            return error or whole[: len(whole) // 2]
-        begun = b"".join(beginning(fault.answer, request["model"], *self._form(request)))
-        if fault.kind == "malformed":
-            return begun + b'data: {"choices":[{"delta\n\n'
-        return begun + b"data: " + error + b"\n\n" if error else begun
-
-    def _answer(self, reply: Answer, request: Json) -> httpx2.Response:
-        return self._send(self._body(reply, request), _type(stream=bool(request.get("stream"))))
-
-    def _body(self, reply: Answer, request: Json) -> bytes:
-        model = request["model"]
-        if not request.get("stream"):
-            return completion(reply, model, len(self.bodies))
-        form = self._form(request)
-        return b"".join([*beginning(reply, model, *form), *ending(reply, model, *form)])
-
-    def _form(self, request: Json) -> tuple[int, bool]:
-        with_usage = request.get("stream_options", {}).get("include_usage", False)
-        return len(self.bodies), with_usage
-
-    def _send(
-        self,
-        content: bytes,
-        headers: Mapping[str, str],
-        code: int = 200,
-        *,
-        delay: float = 0.0,
-        end: Exception | None = None,
-    ) -> httpx2.Response:
-        self.open += 1
-        body = _Body(content, self, delay, end)
-        return httpx2.Response(code, headers={"x-request-id": "req_fake", **headers}, stream=body)
+    def ending(self, answer: Answer, request: Json, number: int) -> bytes:
+        return b"".join(ending(answer, request["model"], number, _with_usage(request)))
 
 
-class _Body(httpx2.AsyncByteStream):
-    """A response's bytes as a network delivers them; `end` is how the connection breaks, if so."""
-
-    def __init__(self, content: bytes, fake: FakeChat, delay: float, end: Exception | None) -> None:
-        self._content = content
-        self._fake: FakeChat | None = fake
-        self._delay = delay
-        self._end = end
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 1 if self._delay else max(PIECE, len(self._content) // 100)
-        for start in range(0, len(self._content), size):
-            await asyncio.sleep(self._delay)
-            yield self._content[start : start + size]
-        if self._end is not None:
-            raise self._end
-
-    async def aclose(self) -> None:
-        if self._fake is not None:
-            self._fake.open -= 1
-            self._fake = None
-
-
-def _type(*, stream: bool) -> dict[str, str]:
-    return {"content-type": "text/event-stream; charset=utf-8" if stream else "application/json"}
+def _with_usage(request: Json) -> bool:
+    return bool(request.get("stream_options", {}).get("include_usage", False))

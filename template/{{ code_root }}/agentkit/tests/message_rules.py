@@ -108,12 +108,13 @@ def _check_part(part: Any, where: str, role: str) -> None:
         raise Refused(f"Invalid '{where}': no {kind!r} in role '{role}'", where, "invalid_value")
     check_fields(part, where, {"type", kind})
     if kind == "image_url":
-        _check_image(part.get("image_url"), f"{where}.image_url")
+        check_image(part.get("image_url"), f"{where}.image_url")
     elif not isinstance(part.get(kind), str) or (role == "assistant" and not part[kind]):
         raise Refused(f"Invalid '{where}.{kind}': expected text", f"{where}.{kind}")
 
 
-def _check_image(image: Any, where: str) -> None:
+def check_image(image: Any, where: str) -> None:
+    """Refuse what is no address of an image, and no image in base64 of an accepted type."""
     check_fields(image, where, {"url", "detail"})
     url = str(image.get("url", ""))
     if url.startswith(("https://", "http://")):

@@ -94,6 +94,7 @@ def test_the_status_decides(status: int, error: type[LlmError]) -> None:
         "This model's maximum context length is 8192 tokens",
         '{"error":{"code":"context_length_exceeded"}}',
         "prompt is too long: 210000 tokens > 200000 maximum",
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
         "The input token count (1200000) exceeds the maximum number of tokens allowed",
         "Input is too long for requested model.",
         "the request exceeds the available context size (4096 tokens)",
@@ -106,11 +107,19 @@ def test_a_refusal_may_mean_that_the_context_is_too_long(status: int, text: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["insufficient_quota", "Your credit balance is too low", "check your billing details"]
+    ("status", "text"),
+    [
+        (429, "insufficient_quota"),
+        (429, "Your credit balance is too low"),
+        (429, "check your billing details"),
+        (429, '{"details":{"error_code":"enforced_spend_limit_reached"}}'),
+        (400, "Your credit balance is too low to access the API"),
+        (400, "You have reached your specified API usage limits"),
+    ],
 )
-def test_too_many_requests_may_mean_no_credit(text: str) -> None:
-    """An empty account answers 429 too, and waiting does not fill it."""
-    assert error_class(429, text) is QuotaExhausted
+def test_a_refusal_may_mean_that_there_is_no_credit(status: int, text: str) -> None:
+    """An empty account answers 429 or 400 too, and waiting does not fill it."""
+    assert error_class(status, text) is QuotaExhausted
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import LlmError, error_class, stream_error_class
+import httpx2
+
+from ...errors import (
+    ConnectionFailed,
+    LlmError,
+    MalformedReply,
+    error_class,
+    stream_error_class,
+)
 from ...observability.redact import mask, shorten
 from ...retry import retry_after
 from ...texts import decode_json, encode_json
@@ -29,6 +37,15 @@ def reported(provider: str, error: Any) -> LlmError:
     kind = error_class(int(code), text) if known else stream_error_class(text)
     message = one_line(_error_text(encode_json({"error": error})))
     return kind(f"{provider} failed: {message}", status=200)
+
+
+def disconnected(provider: str, url: str, error: BaseException) -> LlmError:
+    """Return what a failure below HTTP means; the original may carry the request's key."""
+    text = mask(f"{type(error).__name__}: {error}").rstrip(": ")
+    if isinstance(error, httpx2.DecodingError):
+        return MalformedReply(f"{provider} sent a body that cannot be decoded ({text})")
+    hint = "; is the server running?" if isinstance(error, httpx2.ConnectError) else ""
+    return ConnectionFailed(f"no reply from {mask(url.partition('?')[0])} ({text}){hint}")
 
 
 def one_line(text: str) -> str:

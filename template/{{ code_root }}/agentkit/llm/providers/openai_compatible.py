@@ -14,19 +14,19 @@ from typing import Any
 
 import httpx2
 
-from ...errors import ConfigError, ConnectionFailed, LlmError, MalformedReply
+from ...errors import ConfigError, LlmError
 from ...messages import Message, Reply
-from ...observability.redact import add_url_secrets, mask
+from ...observability.redact import add_url_secrets
 from ...texts import clean, encode_json
 from ...tools.tool import Tool
 from ...transport import HttpClients
 from ..events import TextDelta
 from ..model_uri import ModelURI
-from ..provider import Delta, Request
+from ..provider import Delta, Request, check_address
 from ..schema import OutputSchema
 from .chat_reply import ReplyParser, reply_of
 from .chat_wire import wire_message, with_answers
-from .failures import failure
+from .failures import disconnected, failure
 from .presets import Preset
 from .sse import data_events
 
@@ -45,7 +45,7 @@ class OpenAiCompatible:
         add_url_secrets(base_url)
         address, _, query = base_url.partition("?")
         self._url = f"{address.rstrip('/')}/chat/completions" + (f"?{query}" if query else "")
-        _check_address(self._url, uri)
+        check_address(self._url, uri)
         self._address = httpx2.URL(self._url)
         headers = {"content-type": "application/json", **_HEADERS}
         self._headers = httpx2.Headers(
@@ -69,7 +69,7 @@ class OpenAiCompatible:
             finally:
                 await response.aclose()
         except _BROKEN as error:
-            problem = self._broken(error)
+            problem = disconnected(self._provider, self._url, error)
         else:
             if response.status_code == 200:
                 return self._whole(body)
@@ -98,7 +98,7 @@ class OpenAiCompatible:
                             yield delta
         except _BROKEN as error:
             if not parser.done:  # some servers hang up right after their last event
-                problem = self._broken(error)
+                problem = disconnected(self._provider, self._url, error)
         if problem is not None:
             raise problem
         yield parser.reply()
@@ -154,24 +154,6 @@ class OpenAiCompatible:
                 )
             wire[self._names[name]] = value
         return wire
-
-    def _broken(self, error: Exception) -> LlmError:
-        """Return what a failure below HTTP means; the original may carry the request's key."""
-        where = mask(self._url.partition("?")[0])
-        text = mask(f"{type(error).__name__}: {error}").rstrip(": ")
-        if isinstance(error, httpx2.DecodingError):
-            return MalformedReply(f"{self._provider} sent a body that cannot be decoded ({text})")
-        hint = "; is the server running?" if isinstance(error, httpx2.ConnectError) else ""
-        return ConnectionFailed(f"no reply from {where} ({text}){hint}")
-
-
-def _check_address(url: str, uri: ModelURI) -> None:
-    try:
-        httpx2.URL(url)
-        return
-    except httpx2.InvalidURL:
-        pass  # raised below: the context of an error is shown with it
-    raise ConfigError(f"model URI {uri}: its address is no valid URL")
 
 
 def _expand(base_url: str) -> str:

@@ -6,15 +6,13 @@ Sources are the providers' own API references. `{NAME}` in an address is an envi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _OPENAI_ONLY = {"reasoning": "reasoning_effort"}
 _SAMPLERS = {"top_k": "top_k", "reasoning": "reasoning_effort"}
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """What an adapter must know of a provider.
 
     `key` names the variable of its key, None if it needs none. `settings` maps our names to the
@@ -28,7 +26,7 @@ class Preset:
     base_url: str
     key: str | None
     max_tokens: str = "max_tokens"
-    settings: Mapping[str, str] = field(default_factory=lambda: _SAMPLERS)
+    settings: Mapping[str, str] = _SAMPLERS
     answer: Literal["response_format", "tool"] = "response_format"
     replay: tuple[str, ...] = ()
     user_after_tool: bool = True

@@ -14,7 +14,8 @@ from ...errors import AgentError, ConfigError
 from ...messages import Image, Message, Text
 from ...observability.cost_tracker import CostTracker
 from ...observability.run_context import RunContext, create_run_context
-from ...session.store import MemorySessionStore
+from ...session.sqlite_store import SqliteSessionStore
+from ...session.store import MemorySessionStore, SessionStore
 from ...tools.registry import ToolRegistry
 from ...tools.tool import tool
 from ..conftest import MODEL, MakeRequester
@@ -215,7 +216,10 @@ async def test_a_context_per_run_decides_where_its_files_go(
     assert [path.name for path in ctx.run_dir.glob("agent/*.yaml")] == ["0001-chat.yaml"]
 
 
-def test_one_agent_serves_one_event_loop_after_another(requester: MakeRequester) -> None:
+@pytest.mark.parametrize("store", [MemorySessionStore(), SqliteSessionStore("sessions.db")])
+def test_one_agent_serves_one_event_loop_after_another(
+    requester: MakeRequester, store: SessionStore
+) -> None:
     """A second `asyncio.run` goes on with the conversation, also when many runs start at once."""
 
     async def talk(agent: Agent, text: str) -> None:
@@ -223,9 +227,10 @@ def test_one_agent_serves_one_event_loop_after_another(requester: MakeRequester)
             await asyncio.gather(agent.run(text), agent.run(text), agent.run(text, "other"))
 
     with FakeChat(["ok"] * 6, rules=STRICT) as fake:
-        agent = Agent(requester(fake), store=MemorySessionStore())
+        agent = Agent(requester(fake), store=store)
         asyncio.run(talk(agent, "a"))
         asyncio.run(talk(agent, "b"))
+        asyncio.run(store.aclose())
     said = [message.text for message in agent.get_history()]
     assert said == ["a", "ok", "a", "ok", "b", "ok", "b", "ok"]
     assert len(agent.get_history("other")) == 4

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from ...agent.agent import Agent
-from ...messages import Message, Text, Thinking
-from ...session.store import Session
+from ...messages import Message, Text, Thinking, ToolCall
+from ...session.store import Compaction, Session
 from ..conftest import MakeRequester
-from ..fake_chat import FakeChat
-from .words import STRICT, sent, sent_roles, texts
+from ..fake_chat import FakeChat, calls
+from .words import LOOK_UP, STRICT, get_word, sent, sent_roles, texts
 
-OPEN_CALL = Message.from_json(
-    '{"role":"assistant","parts":[{"type":"tool_call","id":"c1","name":"get_word","arguments":{}}]}'
-)
+OPEN_CALL = Message("assistant", (ToolCall("c1", "get_word", {}),))
 
 
 async def test_an_assembled_session_begins_with_its_messages(requester: MakeRequester) -> None:
@@ -30,18 +28,32 @@ async def test_an_assembled_session_begins_with_its_messages(requester: MakeRequ
     assert len(given) == 2
 
 
+async def test_an_assembled_session_is_stored_once_in_a_turn_of_many_steps(
+    requester: MakeRequester,
+) -> None:
+    """The first append of the turn brings it, the others only what is new."""
+    with FakeChat([calls(LOOK_UP), "Everywhere."], rules=STRICT) as fake:
+        agent = Agent(requester(fake), tools=[get_word])
+        session = Session.of([Message.user("a"), Message.assistant("b")])
+        await agent.run("What is ubiquitous?", session)
+    assert await agent.store.load(session.id) == agent.get_history(session)
+
+
 async def test_an_assembled_session_that_is_broken_is_repaired(requester: MakeRequester) -> None:
-    """An open call, an empty turn and a stray result are mended before they are sent."""
-    given = [Message.user("a"), OPEN_CALL, Message.user("b"), Message("assistant", (Text(""),))]
+    """An open call and an empty turn are mended before they are sent, and in the store."""
+    empty = Message("assistant", (Text(""),))
+    given = [Message.user("a"), OPEN_CALL, empty, Message.user("b"), Message.assistant("x")]
     with FakeChat(["ok", "ok"], rules=STRICT) as fake:
         agent = Agent(requester(fake))
         session = Session.of(given)
         await agent.run("c", session)
+        rows = await agent.store.load(session.id)
         other = Agent(requester(fake), store=agent.store)
         await other.run("d", session.id)
-    assert sent_roles(fake, 0) == ["user", "assistant", "tool", "user"]
+    assert sent_roles(fake, 0) == ["user", "assistant", "tool", "user", "assistant", "user"]
     assert "interrupted" in sent(fake, 0)[2]["content"]
-    assert sent(fake, 1)[:4] == sent(fake, 0)
+    assert [type(row) for row in rows] == [Compaction, Message, Message]
+    assert sent(fake, 1)[:6] == sent(fake, 0)
 
 
 async def test_the_history_of_a_result_can_be_gone_on_with(requester: MakeRequester) -> None:

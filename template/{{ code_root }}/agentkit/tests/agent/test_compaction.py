@@ -92,6 +92,19 @@ async def test_a_summary_takes_the_place_of_what_it_summarises(requester: MakeRe
     assert sent(fake, 4)[:4] == sent(fake, 3)[:4]
 
 
+async def test_any_async_function_can_write_the_summary(requester: MakeRequester) -> None:
+    """It gets the messages, and what it returns has a `text`."""
+
+    async def write(messages: list[Message]) -> Message:
+        assert messages[-1].role == "user"
+        return Message.assistant("They said x twice.")
+
+    with FakeChat(["ok"] * 3, rules=STRICT) as fake:
+        compactor = SummarizingHistoryCompactor(10_000, 250, LlmSummaryGenerator(write))
+        await fill(Agent(requester(fake), compactor=compactor), 3)
+    assert "They said x twice." in texts(fake)[0]
+
+
 async def test_a_context_that_is_too_long_for_the_model_stays_halved(
     requester: MakeRequester,
 ) -> None:

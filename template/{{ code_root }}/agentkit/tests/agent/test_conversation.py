@@ -10,11 +10,13 @@ import pytest
 
 from ...agent.agent import SESSIONS_KEPT, Agent
 from ...errors import AuthenticationFailed, LlmError, Overloaded
+from ...messages import Message, ToolCall
 from ...session.sqlite_store import SqliteSessionStore
 from ...session.store import MemorySessionStore, Session
 from ..chat_replies import Reply
 from ..conftest import MakeRequester
 from ..fake_chat import FakeChat, answer, calls, status
+from .unreliable_store import UnreliableStore
 from .words import KEY, LOOK_UP, STRICT, get_word, roles, sent, sent_roles, texts
 
 
@@ -54,20 +56,27 @@ async def test_many_sessions_run_side_by_side(requester: MakeRequester) -> None:
     assert said == {(f"{name} first", "ok", f"{name} then") for name in names}
 
 
-async def test_a_session_that_left_the_memory_is_read_again() -> None:
-    """The agent keeps a bounded number of sessions in memory, and the store has all of them."""
-    agent = Agent("chat://offline/echo")
+async def test_a_turn_asks_the_store_for_nothing_old(requester: MakeRequester) -> None:
+    """Beside what is new, only the last known row is read: to see that it is still there."""
+    store = UnreliableStore()
+    with FakeChat([calls(LOOK_UP), "1", "2", "3"], rules=STRICT) as fake:
+        agent = Agent(requester(fake), tools=[get_word], store=store)
+        for text in "abc":
+            await agent.run(text, "s")
+    assert store.asked == [("s", 0), ("s", 3), ("s", 5)]
+
+
+async def test_only_sessions_in_use_are_kept_in_memory() -> None:
+    """The agent keeps a bounded number, those used last; the store has the others."""
+    store = UnreliableStore()
+    agent = Agent("chat://offline/echo", store=store)
     agent.ctx.observers.clear()
-    await agent.run("I was first", "old")
-    for number in range(SESSIONS_KEPT):
-        await agent.run("hi", f"s{number}")
-    result = await agent.run("Still there?", "old")
-    assert [message.text for message in result.history] == [
-        "I was first",
-        "You said: I was first",
-        "Still there?",
-        "You said: Still there?",
-    ]
+    names = [f"s{number}" for number in range(SESSIONS_KEPT)]
+    for name in ["old", "used", *names[:-1], "used", names[-1], "used", "old"]:
+        await agent.run("Hi", name)
+    assert [after for id, after in store.asked if id == "used"] == [0, 1, 3]
+    assert [after for id, after in store.asked if id == "old"] == [0, 0]
+    assert [message.text for message in agent.get_history("old")] == ["Hi", "You said: Hi"] * 2
 
 
 @pytest.mark.parametrize("replies", [[status(401)], [status(503)] * 3])
@@ -97,6 +106,20 @@ async def test_a_turn_that_fails_later_keeps_what_was_done(requester: MakeReques
     assert sent_roles(fake) == ["user", "assistant", "tool", "user"]
 
 
+async def test_a_call_that_was_left_open_is_answered_in_the_store_as_well(
+    requester: MakeRequester,
+) -> None:
+    """The answer that is made up for it is a row like any other, in its place."""
+    store = MemorySessionStore()
+    left = Message("assistant", (ToolCall("c1", "get_word", {}),))
+    await store.append("s", [Message.user("a"), left], 0)
+    with FakeChat(["ok"], rules=STRICT) as fake:
+        agent = Agent(requester(fake), store=store)
+        await agent.run("b", "s")
+    assert roles(agent.get_history("s")) == ["user", "assistant", "tool", "user", "assistant"]
+    assert await store.load("s") == agent.get_history("s")
+
+
 async def test_an_empty_reply_leaves_no_trace(requester: MakeRequester) -> None:
     """A model that says nothing ends the run as empty, and the next question is accepted."""
     with FakeChat([answer(""), "Hello!"], rules=STRICT) as fake:
@@ -123,10 +146,9 @@ async def test_a_restarted_process_sends_the_same_bytes(
         kept = before.get_history("s1")
         after = Agent(llm, tools=[get_word], store=SqliteSessionStore(tmp_path / "s.db"))
         await after.run("Thanks", "s1")
-        await before.store.delete("s1")
-        before = Agent(llm, tools=[get_word])
-        await before.run("Thanks", Session.of(kept))
-        await after.store.aclose()
+        await Agent(llm, tools=[get_word]).run("Thanks", Session.of(kept))
+        for agent in (before, after):
+            await agent.store.aclose()
     assert after.get_history("s1")[:4] == kept
     assert sent(fake)[3]["reasoning_content"] == thought["reasoning_content"]
     assert fake.bodies[-1] == fake.bodies[-2]

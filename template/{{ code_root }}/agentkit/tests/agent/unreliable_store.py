@@ -14,15 +14,17 @@ HANG = 86_400.0  # seconds
 class UnreliableStore(MemorySessionStore):
     """A store in memory. `failing` and `hanging` name what does so: load, append or compaction.
 
-    A hanging append stores the rows first if `late`: its caller cannot know.
+    A hanging append stores the rows first if `late`: its caller cannot know. `asked` has what was loaded: session and first row.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.failing = self.hanging = ""
         self.late = False
+        self.asked: list[tuple[str, int]] = []
 
     async def load(self, id: str, after: int = 0) -> Rows:
+        self.asked.append((id, after))
         await self._spoil("load")
         return await super().load(id, after)
 

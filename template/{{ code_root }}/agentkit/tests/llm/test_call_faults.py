@@ -225,7 +225,7 @@ async def test_a_date_is_a_hint_too(requester: MakeRequester, sleeps: list[float
 TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 
 
-@pytest.mark.parametrize("hint", ["61", "86400", TOMORROW])
+@pytest.mark.parametrize("hint", ["61", "86400", pytest.param(TOMORROW, id="a-date")])
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_a_wait_over_a_minute_is_not_waited(
     hint: str, streaming: bool, requester: MakeRequester, sleeps: list[float]

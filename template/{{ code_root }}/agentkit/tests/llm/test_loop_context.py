@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -179,3 +180,17 @@ async def test_a_model_that_hangs_is_fallen_back_from(requester: MakeRequester) 
     with FakeChat([hang, "hi"]) as fake:
         llm = requester(fake, [FIRST + "&timeout=1000&maxRetries=0", SECOND])
         assert (await llm(LONG_TALK)).text == "hi"
+
+
+async def test_opaque_reasoning_survives_the_loop_and_stays_with_its_provider(
+    requester: MakeRequester,
+) -> None:
+    """DeepSeek gets its reasoning back with the next step; the model that stands in does not."""
+    rules = Rules(output_limit="max_tokens", message_fields=frozenset({"reasoning_content"}))
+    thinking = replace(calls(("dump", {})), extra={"reasoning_content": "because"})
+    models = ["deepseek/deepseek-chat?apiKey=sk-test-0123456789&maxRetries=0", SECOND]
+    with FakeChat([thinking, status(503), "done"], rules=rules) as fake:
+        await requester(fake, models)([Message.user("hi")], tools=[dump])
+    steps = [request["messages"][1] for request in fake.requests[1:]]
+    assert steps[0]["reasoning_content"] == "because"
+    assert "reasoning_content" not in steps[1]

@@ -188,6 +188,7 @@ def test_a_bad_value_is_refused_with_what_is_right(pair: str, problem: str) -> N
         f"apiKey={SECRET}",
         f"baseURL=http://user:{SECRET}@h/v1",
         f"baseURL=http://{SECRET}@h/v1",
+        f"baseURL=http://{SECRET}%257B@h/v1",
         f"baseURL=http://h/v1?key={SECRET}",
         f"baseURL=http://h/v1?tavilyApiKey={SECRET}",
         f"apiKey={SECRET}&stop={SECRET}",

@@ -80,8 +80,12 @@ def test_any_provider_with_an_address_speaks_chat_completions() -> None:
 
 
 @pytest.mark.parametrize("uri", ["nobody/m", "responses://openai/m", "responses://groq/m"])
-def test_a_provider_without_an_adapter_is_refused_with_what_to_add(uri: str) -> None:
+def test_a_provider_without_an_adapter_is_refused_with_what_to_add(
+    uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One line: the SDK to add, the address to give, or a provider that is known."""
+    for optional in ("openai", "litellm"):  # as in a project without SDKs
+        monkeypatch.setitem(sys.modules, f"{PROVIDERS}.{optional}", None)
     with pytest.raises(ConfigError, match="no adapter for") as caught:
         create_provider(ModelURI.parse(uri + "?apiKey=canary-0123456789"), HttpClients())
     message = str(caught.value)

@@ -180,35 +180,6 @@ def test_a_thread_that_never_ends_does_not_keep_the_process() -> None:
     assert subprocess.run(command, timeout=20, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a.b", "ô", "x" * 65, "a/b"])
-def test_a_name_that_providers_refuse_is_refused(name: str) -> None:
-    """At once, not by a 400 in the middle of a run."""
-    with pytest.raises(ConfigError, match="use 1 to 64 letters"):
-        Tool(name, "", {}, forecast.execute)
-
-
-@pytest.mark.parametrize(
-    ("given", "sent"),
-    [
-        ({}, {"type": "object", "properties": {}}),
-        ({"type": "object"}, {"type": "object", "properties": {}}),
-        (
-            {"type": "object", "additionalProperties": False},
-            {"type": "object", "properties": {}, "additionalProperties": False},
-        ),
-    ],
-)
-def test_a_schema_without_parameters_is_completed(given: Any, sent: Any) -> None:
-    """Providers want an object with properties, also when there are none."""
-    assert Tool("t", "", given, forecast.execute).parameters == sent
-
-
-def test_a_schema_that_is_no_object_is_refused() -> None:
-    """Arguments have names."""
-    with pytest.raises(ConfigError, match="tool t: `parameters` must be the schema of an object"):
-        Tool("t", "", {"type": "array"}, forecast.execute)
-
-
 def _untyped(q) -> None: ...  # type: ignore[no-untyped-def]
 
 

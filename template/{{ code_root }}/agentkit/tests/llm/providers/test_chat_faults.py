@@ -89,6 +89,12 @@ def test_json_of_another_shape_is_malformed(body: Any) -> None:
     assert error.__context__ is None
 
 
+def test_a_count_that_is_no_number_is_malformed() -> None:
+    """JSON can hold numbers that no counter can."""
+    body = b'{"choices":[{"message":{"content":"Hi"}}],"usage":{"prompt_tokens":1e999}}'
+    assert "unknown shape" in str(broken(body))
+
+
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"choices": None}, {"object": "list"}])
 def test_a_body_without_choices_is_an_empty_response(body: Any) -> None:
     """There is nothing in it to be taken for an answer."""

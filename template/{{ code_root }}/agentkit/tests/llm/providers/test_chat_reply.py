@@ -144,6 +144,7 @@ def test_usage_is_normalised(form: Any) -> None:
         ({"prompt_tokens": 7, "prompt_tokens_details": None}, Usage(7)),
         ({"prompt_tokens": 7, "prompt_cache_hit_tokens": 3}, Usage(7, 0, 3)),
         ({"prompt_tokens": "7", "completion_tokens": 2.0}, Usage(7, 2)),
+        ({"prompt_tokens": -1, "completion_tokens": 2}, Usage(0, 2)),
     ],
 )
 def test_incomplete_usage_is_no_failure(usage: Any, expected: Usage) -> None:
