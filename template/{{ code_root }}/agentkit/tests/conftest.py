@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..observability.logger import Logger
     from ..observability.run_context import RunContext
     from ..retry import Backoff
-    from .fake_chat import FakeChat
+    from .fake_server import FakeServer
 
 HERE = Path(__file__).parent
 CHECKLIST = (
@@ -151,7 +151,7 @@ class MakeRequester(Protocol):
 
     def __call__(
         self,
-        fake: FakeChat,
+        fake: FakeServer,
         uri: str | Sequence[str] = MODEL,
         *,
         logger: Logger | None = None,
@@ -218,13 +218,13 @@ def backoff(sleeps: list[float]) -> Backoff:
 def requester(
     logger: Logger, costs: CostTracker, ctx: RunContext, backoff: Backoff
 ) -> MakeRequester:
-    """Builds an `LlmRequester` over a `FakeChat`."""
+    """Builds an `LlmRequester` over a fake server."""
     from ..llm.requester import create_llm_requester
 
     own_logger, own_costs, own_ctx, own_backoff = logger, costs, ctx, backoff
 
     def make(
-        fake: FakeChat,
+        fake: FakeServer,
         uri: str | Sequence[str] = MODEL,
         *,
         logger: Logger | None = None,

@@ -4,15 +4,16 @@
         result = await requester(fake, RESPONSES)([Message.user("What does x mean?")])
     assert fake.requests[1]["input"][-1]["type"] == "function_call_output"
 
-It is scripted like `FakeChat`, with the same replies; in an answer's `extra`, "reasoning" is what
-the model thought first, "phase" that of its text. How it is used, and what makes a test fail: see
-`FakeServer`. It remembers the reasoning it gave out and wants it back unchanged, in its place.
+It is scripted like `FakeChat`, with the same replies; `reasoned(…)` is one with reasoning, and an
+answer's `extra` may hold a "refusal" and the "phase" of its text. How it is used, and what makes a
+test fail: see `FakeServer`. It wants the reasoning it gave out back, unchanged and in its place.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -79,6 +80,11 @@ class _ResponsesApi:
             follower = {"role": "assistant"}
         calls = tuple(item["call_id"] for item in items if item["type"] == "function_call")
         self._issued.append(Issued(items[0], response["model"], follower, calls))
+
+
+def reasoned(answer: Answer, text: str = "") -> Answer:
+    """Return an answer that was thought over first; `text` is the summary that is shown of it."""
+    return replace(answer, extra={**answer.extra, "reasoning": text})
 
 
 def response_of(answer: Answer, request: Json, number: int) -> dict[str, Any]:

@@ -1,53 +1,53 @@
 """Claude through Anthropic's SDK and the Messages API: `anthropic/<model>`.
 
-The SDK brings addresses, headers and the version of the API. Bodies go out and come in as bytes:
-each message is encoded once, and nothing walks the history.
+The SDK brings the headers and the version of the API. Bodies go out and come in as bytes: each
+message is encoded once, and nothing walks the history.
 Reference: https://platform.claude.com/docs/en/api/messages
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import httpx2
 
-from ...errors import ConfigError, LlmError
+from ...errors import BadRequest, ConfigError, LlmError
 from ...messages import Reply
 from ...observability.redact import add_url_secrets
 from ...texts import clean, encode_json
 from ...tools.tool import Tool
 from ...transport import HttpClients
 from ..model_uri import ModelURI
-from ..provider import Delta, Provider, Request, resolve_key
+from ..provider import Delta, Provider, Request, check_address, resolve_key
 from ..schema import OutputSchema
 from .anthropic_reply import StreamParser, read_message, reply_of
 from .anthropic_schema import instruction, output_format, tools_text
+from .anthropic_settings import wire_settings
 from .anthropic_wire import DIALECT, Turn, began_with_thinking, joined, turns_of
 from .failures import disconnected, failure
 from .sse import data_events
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
+    from anthropic import AsyncAnthropic, Omit
 
 ADDRESS = "https://api.anthropic.com"
-PATH = "/v1/messages"
-# The API has no default. Every current model takes 64,000 and more
-# (https://platform.claude.com/docs/en/about-claude/models/overview); this leaves room for thinking
-# and ends within some minutes.
-MAX_TOKENS = 16_000
-LEAST_BUDGET = 1_024  # tokens of thinking, says the API
 PAUSES = 5  # how often one reply may go on after a pause
-_EFFORTS = ("low", "medium", "high", "xhigh", "max")
-_TAKEN = ("max_tokens", "stop", "reasoning")
+REMEMBERED = 10_000  # turns whose thinking was refused
+_BROKEN = (httpx2.HTTPError, OSError)
+_REFUSED_THINKING = re.compile(r"signature.{0,9}thinking|thinking.{0,50}cannot be modified")
 
 
 def create(uri: ModelURI, clients: HttpClients) -> Provider:
-    """Return the provider of a URI. Raises `ConfigError` for a missing key or a wrong setting."""
+    """Return the provider of a URI. Raises `ConfigError` without the SDK or a key."""
     if uri.protocol != "chat":
-        raise ConfigError(f"model URI {uri}: anthropic is reached by chat://anthropic/…")
+        raise ConfigError(f"model URI {uri}: use chat://anthropic/{uri.model}")
+    if find_spec("anthropic") is None:
+        raise ConfigError(f"model URI {uri}: the package anthropic is missing: install it")
     return AnthropicMessages(uri, resolve_key(uri, "ANTHROPIC_API_KEY"), clients)
 
 
@@ -57,22 +57,24 @@ class AnthropicMessages:
     def __init__(self, uri: ModelURI, key: str | None, clients: HttpClients) -> None:
         base_url = uri.base_url or ADDRESS
         add_url_secrets(base_url)
+        check_address(base_url, uri)
         address, _, query = base_url.partition("?")
         self._address = address.rstrip("/").removesuffix("/v1")  # the SDK adds it
-        self._query = dict(parse_qsl(query))
+        self._query = dict(parse_qsl(query, keep_blank_values=True))
         self._key = key
         self._model = uri.model
         self._clients = clients
         self._sdk: tuple[httpx2.AsyncClient, AsyncAnthropic] | None = None
         self._tools: tuple[Sequence[Tool], str] = ((), "")
         self._answer: tuple[OutputSchema | None, dict[str, Any] | None, str] = (None, None, "")
-        wire_settings(uri.settings)  # refuse at once what the provider does not take
+        self._refused: set[int] = set()  # hashes of turns whose thinking the API did not take back
+        wire_settings(uri.settings)  # refuse at once what the API does not take
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply of one request: one POST, no stream; one more after each pause."""
         messages: list[dict[str, Any]] = []
         while _goes_on(messages):
-            response = await self._post(self._body(request, messages), stream=False)
+            response = await self._send(request, messages, stream=False)
             messages.append(read_message(response.content))
         return reply_of(messages, self._model)
 
@@ -80,7 +82,7 @@ class AnthropicMessages:
         """Yield the deltas of one streamed request, then the reply."""
         messages: list[dict[str, Any]] = []
         while _goes_on(messages):
-            response = await self._post(self._body(request, messages, stream=True), stream=True)
+            response = await self._send(request, messages, stream=True)
             parser = StreamParser()
             async with aclosing(self._deltas(response, parser)) as deltas:
                 async for delta in deltas:
@@ -98,145 +100,124 @@ class AnthropicMessages:
                     delta = parser.feed(event)
                     if delta is not None:
                         yield delta
-        except (httpx2.HTTPError, OSError) as error:
+        except _BROKEN as error:
             if not parser.done:  # some servers hang up right after their last event
                 problem = disconnected(DIALECT, self._address, error)
         if problem is not None:
             raise problem
 
-    async def _post(self, body: bytes, *, stream: bool) -> httpx2.Response:
-        """Send a request; of a stream only the headers are read. Raises `LlmError`."""
-        client = self._client()
-        from anthropic import APIConnectionError, APIStatusError, AsyncStream, Omit, omit
+    async def _send(
+        self, request: Request, paused: Sequence[Mapping[str, Any]], *, stream: bool
+    ) -> httpx2.Response:
+        """Send a request, and once more without the thinking in it if that is refused.
+
+        Newer models take thinking back only behind the very conversation that it came from, which
+        a compaction, another system prompt or other tools change.
+        https://platform.claude.com/docs/en/build-with-claude/preserved-thinking
+        """
+        turns = turns_of(request.messages, self._refused)
+        try:
+            return await self._post(self._body(request, turns, paused, stream), stream)
+        except BadRequest as error:
+            thinking = [hash(turn.blocks) for turn in turns if turn.thinks]
+            if not thinking or not _REFUSED_THINKING.search(str(error)):
+                raise
+        if len(self._refused) > REMEMBERED:
+            self._refused.clear()
+        self._refused.update(thinking)
+        turns = turns_of(request.messages, self._refused)
+        return await self._post(self._body(request, turns, paused, stream), stream)
+
+    async def _post(self, body: bytes, stream: bool) -> httpx2.Response:
+        """Return the response to a body, read to its end if it is no stream."""
+        from anthropic import APIConnectionError, APIStatusError, AsyncStream, omit
 
         headers: dict[str, str | Omit] = {"Content-Type": "application/json"}
         if self._key is None:
             headers["Authorization"] = omit
         try:
-            if not stream:
-                return await client.post(
-                    PATH, cast_to=httpx2.Response, content=body, options={"headers": headers}
-                )
-            opened = await client.post(
-                PATH,
-                cast_to=object,
+            response = await self._client().post(
+                "/v1/messages",
+                cast_to=httpx2.Response,
                 content=body,
                 options={"headers": headers},
-                stream=True,
+                stream=stream,
                 stream_cls=AsyncStream[object],
             )
-            return opened.response
         except APIStatusError as error:
-            reply = error.response
-            problem = failure(DIALECT, reply.status_code, reply.content, reply.headers)
+            refusal = error.response
+            problem = failure(DIALECT, refusal.status_code, refusal.content, refusal.headers)
         except APIConnectionError as error:
             problem = disconnected(DIALECT, self._address, error.__cause__ or error)
-        except (httpx2.HTTPError, OSError) as error:  # in the middle of an error's body
+        except _BROKEN as error:  # in the middle of an error's body
             problem = disconnected(DIALECT, self._address, error)
-        raise problem  # outside the handler: its context would carry the request and its key
+        else:
+            assert isinstance(response, httpx2.Response)
+            return response
+        raise problem  # outside the handlers: its context would carry the request and its key
 
     def _client(self) -> AsyncAnthropic:
-        """Return the SDK's client over the running loop's HTTP client."""
+        """Return the SDK's client around the HTTP client of the running loop."""
+        from anthropic import AsyncAnthropic
+
         http = self._clients.get(self._address)
         if self._sdk is None or self._sdk[0] is not http:
-            self._sdk = (http, self._new_client(http))
+            sdk = AsyncAnthropic(
+                api_key=self._key or "none",  # without one it looks for others
+                base_url=self._address,
+                default_query=self._query,
+                http_client=http,
+                max_retries=0,
+                timeout=None,
+                open_telemetry=False,
+            )
+            self._sdk = (http, sdk)
         return self._sdk[1]
 
-    def _new_client(self, http: httpx2.AsyncClient) -> AsyncAnthropic:
-        try:
-            from anthropic import AsyncAnthropic
-        except ModuleNotFoundError as error:
-            name = error.name
-        else:
-            return AsyncAnthropic(
-                api_key=self._key or "none",  # without one it would look for others
-                base_url=self._address,
-                timeout=None,
-                max_retries=0,
-                default_query=self._query,
-                open_telemetry=False,
-                http_client=http,
-            )
-        raise ConfigError(f"anthropic/{self._model} needs the package {name}: install anthropic")
-
     def _body(
-        self, request: Request, paused: Sequence[Mapping[str, Any]], *, stream: bool = False
+        self,
+        request: Request,
+        turns: Sequence[Turn],
+        paused: Sequence[Mapping[str, Any]],
+        stream: bool,
     ) -> bytes:
-        turns = [turn for turn in turns_of(request.messages) if turn.blocks]
         system = [turn.blocks for turn in turns if turn.role == "system"]
-        turns = [turn for turn in turns if turn.role != "system"]
-        fields = wire_settings(request.settings)
-        if "budget_tokens" in fields.get("thinking", {}) and not began_with_thinking(turns):
-            del fields["thinking"]
-        if request.schema is not None:
-            answer, words = self._answer_of(request.schema)
-            if answer:
-                fields["output_config"] = {**fields.get("output_config", {}), "format": answer}
-            else:
-                system.append(encode_json({"type": "text", "text": clean(words)}))
+        spoken = [turn for turn in turns if turn.role != "system"]
+        fields = self._fields(request, spoken, system)
         if stream:
             fields["stream"] = True
-        blocks = [clean(encode_json(b)) for message in paused for b in message["content"]]
-        if blocks:
-            turns.append(Turn("assistant", ",".join(blocks)))
-        lists = {"messages": joined(turns), "system": ",".join(system)}
-        lists["tools"] = self._tools_text(request)
-        head = encode_json({"model": clean(self._model), **fields})[:-1]
+        begun = [clean(encode_json(b)) for message in paused for b in message["content"]]
+        if begun:
+            spoken.append(Turn("assistant", ",".join(begun)))
+        if self._tools[0] is not request.tools:  # made once as long as a run passes the same ones
+            self._tools = (request.tools, tools_text(request.tools, request.warn))
+        lists = {"tools": self._tools[1], "system": ",".join(system), "messages": joined(spoken)}
+        head = clean(encode_json(fields)).removesuffix("}")
         tail = "".join(f',"{name}":[{text}]' for name, text in lists.items() if text)
         return f"{head}{tail}}}".encode()
 
-    def _tools_text(self, request: Request) -> str:
-        """Return the tools' JSON, made once as long as a run passes the same sequence."""
-        if self._tools[0] is not request.tools:
-            self._tools = (request.tools, tools_text(request.tools, request.warn))
-        return self._tools[1]
-
-    def _answer_of(self, schema: OutputSchema) -> tuple[dict[str, Any] | None, str]:
-        if self._answer[0] is not schema:
-            self._answer = (schema, output_format(schema), instruction(schema))
-        return self._answer[1:]
-
-
-def wire_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings as fields of a request. Raises `ConfigError` that names a refused one."""
-    refused = [name for name in settings if name not in _TAKEN]
-    if refused:
-        raise ConfigError(
-            f"anthropic does not take {', '.join(refused)}: "
-            f"Claude's models have no such setting. It takes: {', '.join(_TAKEN)}"
-        )
-    fields: dict[str, Any] = {"max_tokens": settings.get("max_tokens", MAX_TOKENS)}
-    fields["cache_control"] = {"type": "ephemeral"}
-    if "stop" in settings:
-        stop = settings["stop"]
-        fields["stop_sequences"] = [stop] if isinstance(stop, str) else stop
-    if "reasoning" in settings:
-        fields |= _reasoning(settings["reasoning"], settings.get("max_tokens"))
-    return fields
-
-
-def _reasoning(value: Any, max_tokens: int | None) -> dict[str, Any]:
-    """Return the fields for an effort, for `none`, or for a budget of thinking in tokens."""
-    if value == "none":
-        return {"thinking": {"type": "disabled"}}
-    if value in _EFFORTS:
-        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": value}}
-    if not isinstance(value, int) or value < LEAST_BUDGET:
-        raise ConfigError(
-            f"anthropic does not take reasoning={value}; it takes none, {', '.join(_EFFORTS)}, "
-            f"or a budget of at least {LEAST_BUDGET} tokens"
-        )
-    if max_tokens is not None and max_tokens <= value:
-        raise ConfigError(
-            f"anthropic counts thinking as output: max_tokens ({max_tokens}) must be more than "
-            f"the budget of reasoning ({value})"
-        )
-    thinking = {"type": "enabled", "budget_tokens": value}
-    return {"thinking": thinking, "max_tokens": max_tokens or MAX_TOKENS + value}
+    def _fields(self, request: Request, turns: Sequence[Turn], system: list[str]) -> dict[str, Any]:
+        """Return the fields that are no lists; words that go to the system prompt are added."""
+        fields = {"model": self._model, "cache_control": {"type": "ephemeral"}}
+        fields |= wire_settings(request.settings)
+        if "budget_tokens" in fields.get("thinking", {}) and not began_with_thinking(turns):
+            del fields["thinking"]
+        schema = request.schema
+        if schema is not None:
+            if self._answer[0] is not schema:
+                self._answer = (schema, output_format(schema), instruction(schema))
+            _, answer, words = self._answer
+            if answer:
+                fields["output_config"] = {**fields.get("output_config", {}), "format": answer}
+            else:
+                system.append(clean(encode_json({"type": "text", "text": words})))
+        return fields
 
 
 def _goes_on(messages: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether a turn needs one more request: it has not begun, or it was paused."""
     if not messages:
         return True
-    return messages[-1].get("stop_reason") == "pause_turn" and len(messages) <= PAUSES
+    last = messages[-1]
+    paused = last.get("stop_reason") == "pause_turn" and isinstance(last.get("content"), list)
+    return paused and len(messages) <= PAUSES

@@ -80,10 +80,16 @@ class StreamParser:
             raise MalformedReply(f"{DIALECT} sent an empty response")
         if not self.done and not self._message.get("stop_reason"):
             raise MalformedReply(f"{DIALECT} broke off in the middle of a reply")
-        content = [self._whole(index) for index in sorted(self._blocks)]
-        return {**self._message, "content": content, "usage": self._usage}
+        try:
+            content = [self._whole(index) for index in sorted(self._blocks)]
+            return {**self._message, "content": content, "usage": self._usage}
+        except _ODD as error:
+            kind = type(error)
+        raise _odd(kind)
 
     def _take(self, data: Any) -> Delta | None:
+        if data.get("error"):
+            raise reported(DIALECT, data["error"])
         match data["type"]:
             case "content_block_delta":
                 return self._delta(data["index"], data["delta"])
@@ -97,8 +103,6 @@ class StreamParser:
                 self._count(data.get("usage"))
             case "message_stop":
                 self.done = True
-            case "error":
-                raise reported(DIALECT, data["error"])
         return None
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
@@ -120,6 +124,8 @@ class StreamParser:
         return None
 
     def _add(self, index: int, name: str, piece: str) -> None:
+        if index not in self._blocks:
+            raise KeyError(index)
         self._pieces.setdefault(index, {}).setdefault(name, []).append(piece)
 
     def _whole(self, index: int) -> Block:
@@ -152,7 +158,8 @@ def _reply(messages: Sequence[Mapping[str, Any]], model: str) -> Reply:
         reason = "empty"
     message = Message("assistant", tuple(parts))
     usage = reduce(add, [_usage(message.get("usage") or {}) for message in messages])
-    return Reply(message, reason, usage, last.get("model") or model, message.text, _detail(last))
+    name = str(last.get("model") or model)
+    return Reply(message, reason, usage, name, message.text, _detail(last))
 
 
 def _part(block: Block) -> Part | None:

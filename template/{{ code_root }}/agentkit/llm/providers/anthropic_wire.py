@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from ...messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResu
 from ...texts import encode_json
 
 DIALECT = "anthropic"
+THINKING = {"thinking", "redacted_thinking"}
 NO_WORDS = {"type": "text", "text": "(no text)"}  # the API refuses empty text and empty turns
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
@@ -22,17 +23,23 @@ Block = dict[str, Any]
 class Turn(NamedTuple):
     """What one message adds to a request: a role, and blocks as JSON texts joined by commas.
 
-    `calls` are the ids of the calls in it, `opening` is the type of its first block.
+    `calls` are the ids of the calls in it, `opening` is the type of its first block, `thinks` tells
+    whether thinking is among the blocks.
     """
 
     role: str
     blocks: str
     calls: tuple[str, ...] = ()
     opening: str = ""
+    thinks: bool = False
 
 
-def turns_of(messages: Iterable[Message]) -> list[Turn]:
-    """Return a turn for each message. No id of a call comes twice, which the API refuses."""
+def turns_of(messages: Iterable[Message], refused: Container[int]) -> list[Turn]:
+    """Return the turns of the messages that say something.
+
+    No id of a call comes twice, which the API refuses. A turn whose blocks' hash is in `refused`
+    comes without its thinking.
+    """
     turns: list[Turn] = []
     seen: set[str] = set()
     repeats, is_repeat = 0, False
@@ -42,9 +49,13 @@ def turns_of(messages: Iterable[Message]) -> list[Turn]:
             is_repeat = len(set(turn.calls)) < len(turn.calls) or not seen.isdisjoint(turn.calls)
             repeats += is_repeat
             seen.update(turn.calls)
-        if is_repeat and message.role in ("assistant", "tool"):
-            turn = message.once(f"{DIALECT} {repeats}", partial(_turn, repeat=repeats))
-        turns.append(turn)
+        repeat = repeats if is_repeat and message.role in ("assistant", "tool") else 0
+        bare = turn.thinks and hash(turn.blocks) in refused
+        if repeat or bare:
+            changed = partial(_turn, repeat=repeat, bare=bare)
+            turn = message.once(f"{DIALECT} {repeat} {bare}", changed)
+        if turn.blocks:
+            turns.append(turn)
     return turns
 
 
@@ -74,13 +85,13 @@ def began_with_thinking(turns: Sequence[Turn]) -> bool:
             opening = opening or turn.opening
         elif "tool_result" not in (before.opening, turn.opening):
             opening = ""
-    return opening in ("", "thinking", "redacted_thinking")
+    return not opening or opening in THINKING
 
 
-def _turn(message: Message, repeat: int = 0) -> Turn:
+def _turn(message: Message, *, repeat: int = 0, bare: bool = False) -> Turn:
     match message.role:
         case "assistant":
-            blocks = _assistant(message, repeat)
+            blocks = _assistant(message, repeat, bare)
         case "tool":
             results = enumerate(message.tool_results)
             blocks = [_result(result, _id(result.call_id, repeat, n)) for n, result in results]
@@ -89,30 +100,36 @@ def _turn(message: Message, repeat: int = 0) -> Turn:
         case _:
             blocks = _content(message.parts)
     role = "user" if message.role == "tool" else message.role
-    calls = tuple(block["id"] for block in blocks if block["type"] == "tool_use")
-    opening = blocks[0]["type"] if blocks else ""
-    return Turn(role, ",".join(map(encode_json, blocks)), calls, opening)
+    kinds = [block["type"] for block in blocks]
+    calls = tuple([block["id"] for block in blocks if block["type"] == "tool_use"])
+    thinks = not THINKING.isdisjoint(kinds)
+    return Turn(role, ",".join(map(encode_json, blocks)), calls, kinds[0] if kinds else "", thinks)
 
 
-def _assistant(message: Message, repeat: int) -> list[Block]:
+def _assistant(message: Message, repeat: int, bare: bool) -> list[Block]:
     """Return the blocks in the order in which they came; thinking only if it is this API's own."""
     blocks: list[Block] = []
     number = 0
     for part in message.parts:
         match part:
-            case Thinking() if part.replay and DIALECT in part.replay:
-                blocks.append(part.replay[DIALECT])
+            case Thinking():
+                if part.replay and DIALECT in part.replay and not bare:
+                    blocks.append(part.replay[DIALECT])
             case ToolCall():
-                call_id = _id(part.id, repeat, number)
-                name = re.sub(r"[^A-Za-z0-9_-]", "_", part.name)[:64] or "unknown"  # models invent
-                use = {"type": "tool_use", "id": call_id, "name": name, "input": part.arguments}
-                blocks.append(use)
+                blocks.append(_use(part, _id(part.id, repeat, number)))
                 number += 1
             case Image():
                 blocks.append(_note(part))
             case _:
                 blocks += _content((part,))
+    while blocks and blocks[-1]["type"] in THINKING:  # cut off while it thought: refused as an end
+        blocks.pop()
     return blocks
+
+
+def _use(call: ToolCall, call_id: str) -> Block:
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown"  # models invent names
+    return {"type": "tool_use", "id": call_id, "name": name, "input": call.arguments}
 
 
 def _id(call_id: str, repeat: int, number: int) -> str:

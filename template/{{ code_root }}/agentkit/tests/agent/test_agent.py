@@ -99,12 +99,6 @@ async def test_a_schema_gives_a_typed_answer(requester: MakeRequester) -> None:
     assert agent.get_history()[-1].text == '{"word": "ubiquitous"}'
 
 
-async def test_chat_answers_with_the_text(requester: MakeRequester) -> None:
-    """`chat` is `run` without the rest."""
-    with FakeChat(["Hello!"]) as fake:
-        assert await Agent(requester(fake)).chat("Hi") == "Hello!"
-
-
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -131,7 +125,7 @@ async def test_run_returns_what_chat_raises(requester: MakeRequester) -> None:
 
 
 async def test_chat_returns_an_answer_that_was_cut_off(requester: MakeRequester) -> None:
-    """Half an answer is an answer."""
+    """Half an answer is an answer, and `chat` gives its text."""
     with FakeChat([answer("Once upon", finish_reason="length")]) as fake:
         assert await Agent(requester(fake)).chat("Tell me a story") == "Once upon"
 

@@ -187,6 +187,25 @@ async def test_an_agent_that_was_closed_connects_anew(requester: MakeRequester) 
     assert offered(fake) == ["search"]
 
 
+async def test_closing_can_be_cancelled(requester: MakeRequester) -> None:
+    """A cancellation that is meant for the agent is not taken for a failing source."""
+
+    class Stuck(Source):
+        """A server that never lets go."""
+
+        async def disconnect(self) -> None:
+            await asyncio.Event().wait()
+
+    with FakeChat([]) as fake:
+        agent = Agent(requester(fake), mcp_clients=[Stuck("web")])
+        await agent.init()
+        closing = asyncio.create_task(agent.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+
+
 async def test_an_interrupt_is_not_taken_for_a_source_that_fails(logger: Logger) -> None:
     """Ctrl-C while a server is being connected ends the program."""
 

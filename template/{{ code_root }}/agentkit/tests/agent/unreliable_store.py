@@ -14,7 +14,8 @@ HANG = 86_400.0  # seconds
 class UnreliableStore(MemorySessionStore):
     """A store in memory. `failing` and `hanging` name what does so: load, append or compaction.
 
-    A hanging append stores the rows first if `late`: its caller cannot know. `asked` has what was loaded: session and first row.
+    A hanging append stores the rows first if `late`: its caller cannot know. `asked` has what was
+    loaded: session and first row.
     """
 
     def __init__(self) -> None:
