@@ -139,6 +139,7 @@ class Agent:
                 ctx=ctx,
                 tool_context=context,
                 deltas=deltas,
+                in_order=conversation.in_order,
             )
             async with aclosing(events):
                 async for event in events:

@@ -10,7 +10,7 @@ from ..llm.result import GenerateResult
 from ..messages import Message
 from ..observability.logger import Logger
 from ..observability.redact import exception_text
-from ..session.seal import seal
+from ..session.seal import is_sendable, seal
 from ..session.store import Compaction, Row, Rows, Session, SessionStore, apply
 
 
@@ -30,6 +30,7 @@ class Conversation:
         self._user: Message | None = user
         self._assembled = assembled
         self._prompted = False
+        self.in_order = False  # whether what `open` returned can be sent as it is
         self._unsaved: list[Row] = []
 
     async def open(self, system: Message | None) -> list[Message]:
@@ -40,12 +41,13 @@ class Conversation:
         assert self._user is not None
         session, rows = self._session, await self._newer_rows()
         if session.stored == 0 and rows:
-            session.messages = []  # the store has them
+            session.messages, session.checked = [], 0  # the store has them
         elif session.stored == 0:
             self._unsaved.extend(session.messages)
         apply(session, rows)
         self._prompted = system is not None
         self._seal()
+        self.in_order = not session.messages or session.messages[-1].role != "user"
         return [*([system] if system else []), *session.messages, self._user]
 
     async def keep(self, event: Appended) -> Appended:
@@ -61,7 +63,7 @@ class Conversation:
 
         A store that fails now costs a warning: the answer is there and stored.
         """
-        working = _without_system(result.history) if self._prompted else list(result.history)
+        working = result.history[1:] if self._prompted else result.history
         if self._user is not None or _same(working, self._session.messages):
             return
         try:
@@ -69,7 +71,7 @@ class Conversation:
         except Exception as error:  # a store is anybody's code
             logger.warn(f"a compaction was not stored: {exception_text(error)}")
         else:
-            self._session.messages = working
+            self._session.messages, self._session.checked = working, 0
 
     async def _newer_rows(self) -> Rows:
         """Return the rows that follow the known ones; all, if the store has not these any more.
@@ -81,21 +83,33 @@ class Conversation:
             rows = await self._store.load(session.id, session.stored - 1)
             if rows and session.messages and _last(rows[0]) == session.messages[-1]:
                 return rows[1:]
-            session.stored = 0
+            session.stored = session.checked = 0
             if not self._assembled:
                 session.messages = []
         return await self._store.load(session.id)
 
     def _seal(self) -> None:
+        if self._is_checked():
+            return
         known = self._session.messages
         sealed = seal(known)
         if self._prompted:
-            sealed = _without_system(sealed)
+            sealed = [message for message in sealed if message.role != "system"]
         if _same(sealed[: len(known)], known):
             self._unsaved.extend(sealed[len(known) :])
         else:
             self._unsaved = [Compaction(tuple(sealed))]
-        self._session.messages = sealed
+        self._session.messages, self._session.checked = sealed, len(sealed)
+
+    def _is_checked(self) -> bool:
+        """Tell whether only the end of the conversation is new, and in order too."""
+        known, checked = self._session.messages, self._session.checked
+        if not 0 < checked <= len(known) or (self._prompted and known[0].role == "system"):
+            return False
+        if not is_sendable(known[checked:], known[checked - 1].role):
+            return False
+        self._session.checked = len(known)
+        return True
 
     async def _append(self, rows: Sequence[Row]) -> None:
         session = self._session
@@ -109,7 +123,3 @@ def _last(row: Row) -> Message | None:
 
 def _same(left: Sequence[Message], right: Sequence[Message]) -> bool:
     return len(left) == len(right) and all(map(operator.is_, left, right))
-
-
-def _without_system(messages: Sequence[Message]) -> list[Message]:
-    return [message for message in messages if message.role != "system"]

@@ -11,7 +11,7 @@ from ..errors import ContextTooLong, LlmError
 from ..messages import Message, ToolCall
 from ..observability.records import RunFinished, RunStarted
 from ..session.compactor import HistoryCompactor, SimpleHistoryCompactor
-from ..session.seal import is_empty, seal
+from ..session.seal import is_empty
 from ..tools.registry import ToolRegistry
 from .answer import Answer
 from .call import Ledger, Model, ModelCall
@@ -35,12 +35,12 @@ class RunOptions(NamedTuple):
 
 
 class Run:
-    """One run over a list of messages."""
+    """One run over a list of messages that can be sent as it is."""
 
     def __init__(
         self,
         models: Sequence[Model],
-        messages: Sequence[Message],
+        history: list[Message],
         options: RunOptions,
         ledger: Ledger,
         tool_step: ToolStep,
@@ -50,7 +50,7 @@ class Run:
         self._options = options
         self._ledger = ledger
         self._tool_step = tool_step
-        self._history = seal(messages)
+        self._history = history
         self._result = GenerateResult()
 
     async def events(self, listen: bool) -> AsyncGenerator[Event, None]:
@@ -89,7 +89,7 @@ class Run:
                 result.finish_reason = "limit"
                 return
             if options.compactor is not None:
-                self._history = await options.compactor.compact(self._history)
+                self._history = await self._compacted(options.compactor)
             async with aclosing(self._call(listen)) as events:
                 async for event in events:
                     if isinstance(event, Answer):
@@ -140,7 +140,17 @@ class Run:
         """Compact to half of what was sent: the provider knows its limit, we do not."""
         half = max(1, sum(message.weight for message in self._history) // 2)
         compactor = self._options.compactor or SimpleHistoryCompactor(half)
-        self._history = await compactor.compact(self._history, max_symbols=half)
+        self._history = await self._compacted(compactor, half)
+
+    async def _compacted(
+        self, compactor: HistoryCompactor, max_symbols: int | None = None
+    ) -> list[Message]:
+        """Compact; what a summary costs is this run's expense."""
+        token = current_spend.set(self._ledger.spend)
+        try:
+            return await compactor.compact(self._history, max_symbols)
+        finally:
+            current_spend.reset(token)
 
     def _take(self, answer: Answer) -> list[ToolCall]:
         """Enter a reply into the result and return the calls it asks for."""

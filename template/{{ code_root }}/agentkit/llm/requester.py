@@ -16,6 +16,7 @@ from ..observability.prices import Prices
 from ..observability.run_context import RunContext, create_run_context
 from ..retry import Backoff
 from ..session.compactor import HistoryCompactor
+from ..session.seal import seal
 from ..tools.registry import Approve, ToolRegistry
 from ..tools.tool import Tool, ToolContext
 from ..transport import HttpClients
@@ -105,10 +106,12 @@ class LlmRequester:
         ctx: RunContext | None = None,
         tool_context: ToolContext | None = None,
         deltas: bool = True,
+        in_order: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Do the same, and yield what happens; the last event is `Finished` with the result.
 
-        Without `deltas` the model is asked for one whole reply instead of a stream.
+        Without `deltas` the model is asked for one whole reply instead of a stream. `in_order`
+        says that the messages are known to be sendable, else they are repaired where need be.
         """
         _check(messages, max_steps, settings)
         ctx = ctx or self.ctx
@@ -125,7 +128,8 @@ class LlmRequester:
             dict(settings or {}),
         )
         step = ToolStep(tools, tool_context or ToolContext(run=ctx), approve, ctx, spend)
-        return Run(self.models, messages, options, ledger, step).events(deltas)
+        history = list(messages) if in_order else seal(messages)
+        return Run(self.models, history, options, ledger, step).events(deltas)
 
     async def aclose(self) -> None:
         """Close the HTTP clients of the running event loop."""

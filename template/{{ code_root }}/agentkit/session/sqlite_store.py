@@ -123,7 +123,7 @@ class SqliteSessionStore:
 
 def _prepare(database: Connection) -> None:
     if _version(database) < VERSION:
-        database.execute("PRAGMA journal_mode = WAL")
+        _use_wal(database)
         database.execute("BEGIN IMMEDIATE")
         if _version(database) < VERSION:  # else another process was faster
             if database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -137,6 +137,22 @@ def _prepare(database: Connection) -> None:
             f"{VERSION}: update agentkit or use another file"
         )
     database.execute("PRAGMA synchronous = NORMAL")  # WAL stays intact after a crash with it
+
+
+def _use_wal(database: Connection) -> None:
+    """Switch the journal; SQLite does not wait for the other processes that do so right now."""
+    from sqlite3 import OperationalError
+
+    for _ in range(100):
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+        except OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            time.sleep(0.05)  # in the store's own thread
+        else:
+            return
+    database.execute("PRAGMA journal_mode = WAL")
 
 
 def _version(database: Connection) -> int:

@@ -19,13 +19,17 @@ from ..messages import Message
 
 @dataclass(slots=True)
 class Session:
-    """One conversation: its working history, and how many rows of it the store has."""
+    """One conversation: its working history, and how many rows of it the store has.
+
+    The first `checked` messages are known to be in order, so that nobody looks at them again.
+    """
 
     id: str
     user_id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     stored: int = 0
+    checked: int = field(default=0, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -95,7 +99,7 @@ def apply(session: Session, rows: Sequence[Row]) -> None:
     """Bring a session up to date with rows that follow those it has."""
     for row in rows:
         if isinstance(row, Compaction):
-            session.messages = list(row.messages)
+            session.messages, session.checked = list(row.messages), 0
         else:
             session.messages.append(row)
     session.stored += len(rows)

@@ -198,8 +198,8 @@ class AnthropicMessages:
 
     def _fields(self, request: Request, turns: Sequence[Turn], system: list[str]) -> dict[str, Any]:
         """Return the fields that are no lists; words that go to the system prompt are added."""
-        fields = {"model": self._model, "cache_control": {"type": "ephemeral"}}
-        fields |= wire_settings(request.settings)
+        fields = {**wire_settings(request.settings), "cache_control": {"type": "ephemeral"}}
+        fields["model"] = self._model
         if "budget_tokens" in fields.get("thinking", {}) and not began_with_thinking(turns):
             del fields["thinking"]
         schema = request.schema

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ...messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
-from ...texts import encode_json
+from ...texts import clean, encode_json
 
 DIALECT = "anthropic"
 THINKING = {"thinking", "redacted_thinking"}
@@ -102,8 +102,8 @@ def _turn(message: Message, *, repeat: int = 0, bare: bool = False) -> Turn:
     role = "user" if message.role == "tool" else message.role
     kinds = [block["type"] for block in blocks]
     calls = tuple([block["id"] for block in blocks if block["type"] == "tool_use"])
-    thinks = not THINKING.isdisjoint(kinds)
-    return Turn(role, ",".join(map(encode_json, blocks)), calls, kinds[0] if kinds else "", thinks)
+    text = clean(",".join(map(encode_json, blocks)))
+    return Turn(role, text, calls, kinds[0] if kinds else "", not THINKING.isdisjoint(kinds))
 
 
 def _assistant(message: Message, repeat: int, bare: bool) -> list[Block]:

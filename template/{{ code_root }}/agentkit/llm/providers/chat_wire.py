@@ -9,6 +9,8 @@ from typing import Any
 
 from ...messages import Image, Message, Part, Text, Thinking, ToolResult
 from ...texts import clean, encode_json
+from ...tools.tool import Tool
+from ..schema import OutputSchema
 
 # Stands where a server wants the assistant to speak between tool results and the user.
 BETWEEN = {"role": "assistant", "content": "(The results are above.)"}
@@ -32,6 +34,7 @@ def _assistant(message: Message, dialect: str) -> str:
             "id": _id(call.id),
             "type": "function",
             "function": {"name": _name(call.name), "arguments": call.arguments_text},
+            **(call.replay or {}).get(dialect, {}),
         }
         for call in message.tool_calls
     ]
@@ -102,3 +105,18 @@ def _content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
         elif isinstance(part, Text):
             content.append({"type": "text", "text": part.text})
     return content
+
+
+def wire_tool(tool: Tool) -> dict[str, Any]:
+    """Return a tool as the API takes it; the schema in it is the tool's own."""
+    function = {"name": tool.name, "parameters": tool.parameters}
+    if tool.description:
+        function["description"] = clean(tool.description)
+    return {"type": "function", "function": function}
+
+
+def response_format(schema: OutputSchema) -> dict[str, Any]:
+    """Return how an answer of this type is asked for: strict where the type allows it."""
+    wire: dict[str, Any] = {"name": schema.name, "schema": schema.strict or schema.schema}
+    wire["strict"] = schema.strict is not None
+    return {"type": "json_schema", "json_schema": wire}

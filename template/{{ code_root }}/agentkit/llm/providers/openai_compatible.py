@@ -25,7 +25,7 @@ from ..model_uri import ModelURI
 from ..provider import Delta, Request, check_address
 from ..schema import OutputSchema
 from .chat_reply import ReplyParser, reply_of
-from .chat_wire import wire_message, with_answers
+from .chat_wire import response_format, wire_message, wire_tool, with_answers
 from .failures import disconnected, failure
 from .presets import Preset
 from .sse import data_events
@@ -132,7 +132,7 @@ class OpenAiCompatible:
             tools = f"{tools},{answer}" if tools else answer
             parts["tool_choice"] = '"required"'
         elif schema is not None:
-            parts["response_format"] = encode_json(_response_format(schema))
+            parts["response_format"] = encode_json(response_format(schema))
         if tools:
             parts["tools"] = f"[{tools}]"
         return "".join(f',"{name}":{text}' for name, text in parts.items())
@@ -140,7 +140,7 @@ class OpenAiCompatible:
     def _tools_text(self, tools: Sequence[Tool]) -> str:
         """Return the tools' JSON, made once as long as a run passes the same sequence."""
         if self._tools[0] is not tools:
-            self._tools = (tools, ",".join(encode_json(_function(tool)) for tool in tools))
+            self._tools = (tools, ",".join(encode_json(wire_tool(tool)) for tool in tools))
         return self._tools[1]
 
     def _settings(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -168,13 +168,6 @@ def _expand(base_url: str) -> str:
     return re.sub(r"\{([A-Z_]+)\}", value, base_url)
 
 
-def _function(tool: Tool) -> dict[str, Any]:
-    function = {"name": tool.name, "parameters": tool.parameters}
-    if tool.description:
-        function["description"] = clean(tool.description)
-    return {"type": "function", "function": function}
-
-
 def _answer_tool(schema: OutputSchema) -> dict[str, Any]:
     function = {
         "name": f"answer_{schema.name}"[:64],
@@ -182,9 +175,3 @@ def _answer_tool(schema: OutputSchema) -> dict[str, Any]:
         "parameters": schema.schema,
     }
     return {"type": "function", "function": function}
-
-
-def _response_format(schema: OutputSchema) -> dict[str, Any]:
-    wire: dict[str, Any] = {"name": schema.name, "schema": schema.strict or schema.schema}
-    wire["strict"] = schema.strict is not None
-    return {"type": "json_schema", "json_schema": wire}

@@ -1,0 +1,116 @@
+"""What litellm hands out, whole or in chunks, as a reply: the shape is OpenAI's, with additions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...errors import MalformedReply, Overloaded
+from ...messages import Message, Part, Reply, Thinking, ToolCall
+from ..provider import Delta
+from .chat_reply import ReplyParser
+
+Json = dict[str, Any]
+# What the provider itself called the end of a reply; litellm makes a plain "stop" of most.
+_MALFORMED = (
+    *("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"),
+    *("MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS"),
+)
+_GAVE_UP = ("error", "ERROR", "network_error")
+
+
+class ReplyCollector:
+    """Puts a reply together, and keeps what must be sent back with it.
+
+    That is `reasoning_content`, `thinking_blocks` with their signatures, and Gemini's signatures of
+    calls and texts, which litellm puts into fields of its own.
+    """
+
+    def __init__(self, dialect: str, model: str, *, whole: bool = False) -> None:
+        self._parser = ReplyParser(dialect, ("reasoning_content",), model, whole=whole)
+        self._dialect = dialect
+        self._blocks: list[Json] = []
+        self._fields: Json = {}  # of the message
+        self._call_fields: list[Json] = []  # of each call
+        self._native = ""
+
+    def take(self, data: Json) -> Delta | None:
+        """Take a response or a chunk as plain data, and return the delta it brings, if any."""
+        for choice in data.get("choices") or ():
+            self._native = _fields(choice).get("native_finish_reason") or self._native
+            self._keep(choice.get("message") or choice.get("delta") or {})
+        if data.get("usage"):
+            data = {**data, "usage": _usage(data["usage"])}
+        return self._parser.take(data)
+
+    def reply(self) -> Reply:
+        """Return the whole reply. Raises `MalformedReply` or `Overloaded` for what is none."""
+        reply = self._parser.reply()
+        if self._native in _MALFORMED:
+            raise MalformedReply(f"{self._dialect} sent a broken call: {self._native}")
+        if self._native in _GAVE_UP:
+            raise Overloaded(f"{self._dialect} gave up: {self._native}", status=200)
+        reply = dataclasses.replace(reply, message=self._with_replay(reply.message))
+        if self._native == "refusal":
+            return dataclasses.replace(reply, finish_reason="refused", detail=self._native)
+        if reply.finish_reason == "blocked":
+            return dataclasses.replace(reply, detail=self._native)
+        return reply
+
+    def _keep(self, content: Json) -> None:
+        for block in content.get("thinking_blocks") or ():
+            self._keep_block(block)
+        signatures = _fields(content).get("thought_signatures")
+        if signatures:
+            self._fields = {"provider_specific_fields": {"thought_signatures": signatures}}
+        for call in content.get("tool_calls") or ():
+            signature = _fields(call).get("thought_signature")
+            if call.get("id"):
+                self._call_fields.append({})
+            if signature and self._call_fields:
+                kept = {"provider_specific_fields": {"thought_signature": signature}}
+                self._call_fields[-1] = kept
+
+    def _keep_block(self, block: Json) -> None:
+        """Keep a block of thinking; in a stream it comes in pieces, its signature last."""
+        last = self._blocks[-1] if self._blocks else {}
+        if block.get("type") != "thinking" or last.get("type") != "thinking" or _is_done(last):
+            self._blocks.append(dict(block))
+            return
+        last["thinking"] = (last.get("thinking") or "") + (block.get("thinking") or "")
+        last["signature"] = block.get("signature") or ""
+
+    def _with_replay(self, message: Message) -> Message:
+        thinking = [part for part in message.parts if isinstance(part, Thinking)]
+        replay = dict((thinking[0].replay or {}).get(self._dialect, {})) if thinking else {}
+        if self._blocks:
+            replay["thinking_blocks"] = self._blocks
+        replay |= self._fields
+        parts: list[Part] = []
+        if thinking or replay:
+            text = "".join(part.text for part in thinking)
+            parts.append(Thinking(text, {self._dialect: replay} if replay else None))
+        parts += [part for part in message.parts if not isinstance(part, Thinking | ToolCall)]
+        return Message("assistant", (*parts, *self._calls(message.tool_calls)))
+
+    def _calls(self, calls: Iterable[ToolCall]) -> Iterable[ToolCall]:
+        for number, call in enumerate(calls):
+            fields = self._call_fields[number] if number < len(self._call_fields) else {}
+            replay = {self._dialect: fields} if fields else None
+            yield dataclasses.replace(call, replay=replay)
+
+
+def _is_done(block: Json) -> bool:
+    return bool(block.get("signature"))
+
+
+def _fields(value: Json) -> Json:
+    return value.get("provider_specific_fields") or {}
+
+
+def _usage(usage: Mapping[str, Any]) -> Json:
+    """Return the counts under the names of Chat Completions; litellm has its own for writes."""
+    details = dict(usage.get("prompt_tokens_details") or {})
+    written = details.get("cache_creation_tokens") or usage.get("cache_creation_input_tokens")
+    return {**usage, "prompt_tokens_details": {**details, "cache_write_tokens": written or 0}}
