@@ -94,7 +94,6 @@ class CallLog:
 
     def __init__(self, run_dir: Path, logger: Logger) -> None:
         self._directory = str(run_dir)
-        self._run_id = run_dir.name
         self._logger = logger
         self._last: _Request | None = None
         self._numbers: Iterator[int] | None = None
@@ -132,7 +131,7 @@ class CallLog:
         base = self._find_base(record.messages)
         request = self._request(record)
         number, file, descriptor = self._create(request)
-        head = f'call: {number}\nrun_id: "{self._run_id}"\nrun: {record.run}\ntime: "{_now()}"\n'
+        head = f'call: {number}\nrun: {record.run}\ntime: "{_now()}"\n'
         _append(descriptor, head + request.text + messages_text(record.messages, base))
         self._models[record.run] = mask(record.model)
         self._calls[record.call] = call = _OpenCall(file)

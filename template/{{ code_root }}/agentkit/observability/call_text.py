@@ -35,7 +35,9 @@ from .yaml_text import block, inline
 def request_text(record: CallStarted) -> str:
     """Return what describes a call's request, apart from its messages; often the same for many."""
     data: dict[str, Any] = {"identifier": mask(record.identifier), "stage": mask(record.stage)}
-    data |= {"model": mask(record.model), "settings": safe_sanitize(record.settings)}
+    data["model"] = mask(record.model)
+    if record.settings:
+        data["settings"] = safe_sanitize(record.settings)
     if record.tools:
         data["tools"] = [mask_known(name) for name in record.tools]
     if record.schema:
@@ -55,8 +57,9 @@ def attempt_text(
     record: AttemptFinished, corrections: Sequence[Message], now: str, first: bool
 ) -> str:
     """Return one attempt; `corrections` are the messages that only this attempt had on top."""
-    text = "attempts:\n" if first else ""
-    text += f'  - attempt: {record.attempt}\n    time: "{now}"\n    seconds: {record.seconds:.3f}\n'
+    head = f"{'attempts:' if first else ''}\n  - attempt: {record.attempt}\n".lstrip("\n")
+    began = "" if first else f'    time: "{now}"\n'  # the first one begins with the call
+    text = f"{head}{began}    seconds: {record.seconds:.3f}\n"
     if corrections:
         text += "    " + _message_list("corrections", corrections, "    ")
     if record.reply:

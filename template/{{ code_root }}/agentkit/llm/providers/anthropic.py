@@ -47,7 +47,8 @@ def create(uri: ModelURI, clients: HttpClients) -> Provider:
     if uri.protocol != "chat":
         raise ConfigError(f"model URI {uri}: use chat://anthropic/{uri.model}")
     if find_spec("anthropic") is None:
-        raise ConfigError(f"model URI {uri}: the package anthropic is missing: install it")
+        missing = "the package anthropic is missing: pip install anthropic"
+        raise ConfigError(f"model URI {uri}: {missing}")
     return AnthropicMessages(uri, resolve_key(uri, "ANTHROPIC_API_KEY"), clients)
 
 

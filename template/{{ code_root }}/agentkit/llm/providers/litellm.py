@@ -35,7 +35,7 @@ from ...transport import HttpClients
 from ..model_uri import ModelURI
 from ..provider import Delta, Provider, Request, check_address, resolve_key
 from .chat_wire import response_format, wire_message, wire_tool
-from .failures import one_line
+from .failures import one_line, reported
 from .litellm_reply import ReplyCollector
 
 # Nothing is fetched: prices, header lists and tokenizers are those in the package. Without the mode
@@ -46,7 +46,11 @@ _ENVIRONMENT = {
     "LITELLM_MODE": "PRODUCTION",
 }
 _LOGGERS = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
-_PREFIX = re.compile(r"(?:litellm\.|\w*(?:Error|Exception)(?: - |: ))+")
+# What litellm puts round a provider's message: names of classes, tracebacks, links to report it.
+_WRAPPING = re.compile(
+    r"^(?:litellm\.|\w*(?:Error|Exception)(?: - |: ))+|\s(?:Traceback \(|Original exception:|Handle with `).*",
+    re.DOTALL,
+)
 _SAME_NAME = ("temperature", "top_p", "top_k", "stop", "seed")
 
 
@@ -110,6 +114,9 @@ class LiteLlm:
                     delta = collector.take(chunk.model_dump(exclude_none=True))
                     if delta is not None:
                         yield delta
+                for kept in chunks.chunks:
+                    if getattr(kept, "usage", None):
+                        collector.count(kept.usage.model_dump())
                 if chunks.received_finish_reason is None:  # litellm makes one up
                     problem = MalformedReply(f"{self._dialect} broke off in the middle of a reply")
         except Exception as error:
@@ -181,10 +188,13 @@ class LiteLlm:
             return wire.problem
         if isinstance(error, AgentkitError):
             return error
-        text = one_line(_PREFIX.sub("", str(error))) or type(error).__name__
+        text = one_line(_WRAPPING.sub("", str(error))) or type(error).__name__
         if isinstance(error, litellm.UnsupportedParamsError):
             return ConfigError(f"{self._dialect} refuses a setting: {text}")
         if wire.answered:
+            body = _reported(error)
+            if body:
+                return reported(self._dialect, body)
             return stream_error_class(text)(f"{self._dialect} failed: {text}", status=200)
         status = getattr(error, "status_code", None)
         if not isinstance(status, int) or isinstance(error, litellm.APIConnectionError):
@@ -195,6 +205,13 @@ class LiteLlm:
             status=status,
             retry_after=retry_after(headers),
         )
+
+
+def _reported(error: BaseException | None) -> Any:
+    """Return the body of the error that a provider reported inside a stream, if the SDK kept it."""
+    while error is not None and not getattr(error, "body", None):
+        error = error.__cause__ or error.__context__
+    return getattr(error, "body", None)
 
 
 def _import() -> tuple[Any, Any]:

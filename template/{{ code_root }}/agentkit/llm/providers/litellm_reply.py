@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from ...errors import MalformedReply, Overloaded
-from ...messages import Message, Part, Reply, Thinking, ToolCall
+from ...messages import Message, Part, Reply, Thinking, ToolCall, Usage
 from ..provider import Delta
 from .chat_reply import ReplyParser
 
@@ -29,20 +29,31 @@ class ReplyCollector:
 
     def __init__(self, dialect: str, model: str, *, whole: bool = False) -> None:
         self._parser = ReplyParser(dialect, ("reasoning_content",), model, whole=whole)
+        self._whole = whole
         self._dialect = dialect
         self._blocks: list[Json] = []
         self._fields: Json = {}  # of the message
         self._call_fields: list[Json] = []  # of each call
+        self._counts: dict[str, int] = {}
         self._native = ""
 
     def take(self, data: Json) -> Delta | None:
-        """Take a response or a chunk as plain data, and return the delta it brings, if any."""
+        """Take a response or a chunk as plain data, and return the delta it brings, if any.
+
+        The usage of a chunk is left out: litellm makes one up where the provider sends none.
+        """
         for choice in data.get("choices") or ():
             self._native = _fields(choice).get("native_finish_reason") or self._native
             self._keep(choice.get("message") or choice.get("delta") or {})
-        if data.get("usage"):
-            data = {**data, "usage": _usage(data["usage"])}
+        usage = data.pop("usage", None)
+        if usage and self._whole:
+            self.count(usage)
         return self._parser.take(data)
+
+    def count(self, usage: Json) -> None:
+        """Take counts that the provider sent. They grow, so the highest are the last."""
+        for name, count in _counts(usage).items():
+            self._counts[name] = max(count, self._counts.get(name, 0))
 
     def reply(self) -> Reply:
         """Return the whole reply. Raises `MalformedReply` or `Overloaded` for what is none."""
@@ -51,7 +62,9 @@ class ReplyCollector:
             raise MalformedReply(f"{self._dialect} sent a broken call: {self._native}")
         if self._native in _GAVE_UP:
             raise Overloaded(f"{self._dialect} gave up: {self._native}", status=200)
-        reply = dataclasses.replace(reply, message=self._with_replay(reply.message))
+        reply = dataclasses.replace(
+            reply, message=self._with_replay(reply.message), usage=Usage(**self._counts)
+        )
         if self._native == "refusal":
             return dataclasses.replace(reply, finish_reason="refused", detail=self._native)
         if reply.finish_reason == "blocked":
@@ -74,18 +87,18 @@ class ReplyCollector:
 
     def _keep_block(self, block: Json) -> None:
         """Keep a block of thinking; in a stream it comes in pieces, its signature last."""
-        last = self._blocks[-1] if self._blocks else {}
-        if block.get("type") != "thinking" or last.get("type") != "thinking" or _is_done(last):
+        if self._blocks and not self._whole and _goes_on(self._blocks[-1], block):
+            for name in ("thinking", "signature"):
+                self._blocks[-1][name] = (self._blocks[-1].get(name) or "") + (block.get(name) or "")
+        else:
             self._blocks.append(dict(block))
-            return
-        last["thinking"] = (last.get("thinking") or "") + (block.get("thinking") or "")
-        last["signature"] = block.get("signature") or ""
 
     def _with_replay(self, message: Message) -> Message:
         thinking = [part for part in message.parts if isinstance(part, Thinking)]
         replay = dict((thinking[0].replay or {}).get(self._dialect, {})) if thinking else {}
         if self._blocks:
-            replay["thinking_blocks"] = self._blocks
+            blocks = ({name: b[name] for name in b if name != "index"} for b in self._blocks)
+            replay["thinking_blocks"] = list(blocks)
         replay |= self._fields
         parts: list[Part] = []
         if thinking or replay:
@@ -101,16 +114,28 @@ class ReplyCollector:
             yield dataclasses.replace(call, replay=replay)
 
 
-def _is_done(block: Json) -> bool:
-    return bool(block.get("signature"))
+def _goes_on(last: Json, block: Json) -> bool:
+    """Tell whether a piece belongs to the block before it: Anthropic's carry the block's index."""
+    if last.get("type") != "thinking" or block.get("type") != "thinking":
+        return False
+    if "index" in block:
+        return bool(block["index"] == last.get("index"))
+    return not last.get("signature")
 
 
 def _fields(value: Json) -> Json:
     return value.get("provider_specific_fields") or {}
 
 
-def _usage(usage: Mapping[str, Any]) -> Json:
-    """Return the counts under the names of Chat Completions; litellm has its own for writes."""
-    details = dict(usage.get("prompt_tokens_details") or {})
-    written = details.get("cache_creation_tokens") or usage.get("cache_creation_input_tokens")
-    return {**usage, "prompt_tokens_details": {**details, "cache_write_tokens": written or 0}}
+def _counts(usage: Json) -> dict[str, int]:
+    """Return the counts under our names; litellm has already added what came from a cache."""
+    read = usage.get("prompt_tokens_details") or {}
+    written = usage.get("completion_tokens_details") or {}
+    counts = {
+        "input_tokens": usage.get("prompt_tokens"),
+        "output_tokens": usage.get("completion_tokens"),
+        "cache_read_tokens": read.get("cached_tokens"),
+        "cache_write_tokens": read.get("cache_creation_tokens"),
+        "reasoning_tokens": written.get("reasoning_tokens"),
+    }
+    return {name: int(count or 0) for name, count in counts.items()}

@@ -91,7 +91,9 @@ class OpenAiCompatible:
                     yield TextDelta(whole.message.text)
                     yield whole
                     return
-                async with aclosing(data_events(response.aiter_bytes())) as events:
+                encoded = "content-encoding" in response.headers
+                body_bytes = response.aiter_bytes() if encoded else response.aiter_raw()
+                async with aclosing(data_events(body_bytes)) as events:
                     async for event in events:
                         delta = parser.feed(event)
                         if delta is not None:

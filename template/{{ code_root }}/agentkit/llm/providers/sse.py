@@ -21,8 +21,9 @@ async def data_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, Non
         *events, rest = buffer.split(b"\n\n")
         rest += held
         for event in events:
-            data = _data(event)
-            if data:
+            if event.startswith(b"data: ") and b"\n" not in event:  # nearly all of them
+                yield event[6:]
+            elif data := _data(event):
                 yield data
     data = _data(rest.removesuffix(b"\r"))
     if data:
@@ -30,7 +31,5 @@ async def data_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, Non
 
 
 def _data(event: bytes) -> bytes:
-    if event.startswith(b"data: ") and b"\n" not in event:  # nearly all of them
-        return event[6:]
     lines = (line[5:].removeprefix(b" ") for line in event.split(b"\n") if line[:5] == b"data:")
     return b"\n".join(lines)

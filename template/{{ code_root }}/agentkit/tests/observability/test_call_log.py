@@ -37,7 +37,7 @@ def test_a_call_leaves_a_file_with_request_attempts_and_outcome(
     play(call_log, [Message.system("Be brief."), QUESTION], ANSWER)
     call = _load(run_dir / "main" / "0001-chat.yaml")
     assert (call["call"], call["identifier"], call["stage"]) == (1, "chat", "main")
-    assert (call["run_id"], call["run"]) == ("run-1", 1)
+    assert call["run"] == 1
     assert call["time"].endswith("Z")
     assert call["model"] == "chat://openai/gpt-5-mini"
     assert (call["settings"], call["tools"]) == ({"temperature": 0.2}, ["get_word"])

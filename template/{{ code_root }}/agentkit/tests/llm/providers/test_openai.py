@@ -228,7 +228,7 @@ async def test_each_message_is_encoded_once() -> None:
     with FakeResponses(["a", "b"]) as fake:
         made = provider(fake)
         await made.complete(Request([message]))
-        first = message.once("responses:gpt-5-mini", lambda _: pytest.fail("made twice"))
+        first: str = message.once("responses:gpt-5-mini", lambda _: pytest.fail("made twice"))
         await made.complete(Request([message]))
     assert json.loads(first) == fake.requests[1]["input"][0]
     assert "Nghĩa là 🌍".encode() in fake.bodies[1]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from ....llm.events import Finished
 from ....llm.requester import LlmRequester, create_llm_requester
 from ....llm.result import GenerateResult
 from ....messages import Image, Message, Text, Thinking
-from ....session.store import Session
 from ....tools.registry import ToolRegistry
 from ....tools.tool import tool
 from ...chat_replies import answer, calls, status, usage
@@ -48,7 +49,7 @@ def look_up(*words: str) -> Any:
 
 
 def kinds(fake: FakeResponses, number: int) -> list[str]:
-    """Return what the items of a request are, from its first reasoning or call on."""
+    """Return what the input items of a request are: their types, or roles for messages."""
     return [item.get("type", item.get("role")) for item in fake.requests[number]["input"]]
 
 
@@ -57,8 +58,8 @@ async def ask(llm: LlmRequester, streaming: bool, messages: Sequence[Message]) -
     if not streaming:
         return await llm(messages, tools=TOOLS, max_steps=20)
     events = [event async for event in llm.stream(messages, tools=TOOLS, max_steps=20)]
-    result: GenerateResult = events[-1].result  # type: ignore[union-attr]
-    return result
+    assert isinstance(events[-1], Finished)
+    return events[-1].result
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -192,17 +193,7 @@ async def test_shown_reasoning_is_in_the_reply(requester: MakeRequester) -> None
 
 def test_one_requester_serves_one_loop_after_another() -> None:
     """The SDK's client belongs to a loop, so each gets its own."""
-    import asyncio
-
     with FakeResponses(["one", "two"]) as fake:
         llm = create_llm_requester(RESPONSES, transport=fake.transport)
         texts = [asyncio.run(llm(HELLO)).text for _ in range(2)]
     assert texts == ["one", "two"]
-
-
-def test_a_session_keeps_reasoning() -> None:
-    """The opaque part is ordinary JSON."""
-    replay = {"responses:m": {"type": "reasoning", "id": "rs_1", "encrypted_content": "g"}}
-    message = Message("assistant", (Thinking("", replay), Text("hi")))
-    assert Message.from_json(message.to_json()) == message
-    assert Session.of([message]).messages == [message]

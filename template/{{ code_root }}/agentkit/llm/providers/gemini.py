@@ -1,0 +1,7 @@
+"""`gemini/<model>` is another name for `google/<model>`."""
+
+from __future__ import annotations
+
+from .google import create
+
+__all__ = ["create"]
