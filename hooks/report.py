@@ -20,6 +20,11 @@ def open_log(project: Path) -> TextIO:
 
 
 def write_report(project: Path, status: str, summary: str, lines: list[str]) -> None:
-    """Write what Copier's after-message reads: JSON, which is YAML as well."""
+    """Write what Copier's after-message reads: JSON, which is YAML as well.
+
+    The report is there as a whole or as it was before, whenever the hook is killed.
+    """
     text = json.dumps({"status": status, "summary": summary, "lines": lines}, indent=1)
-    (project / FOLDER / "post_gen.yml").write_text(text + "\n", encoding="utf-8")
+    unfinished = project / FOLDER / "post_gen.yml.tmp"
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.replace(project / FOLDER / "post_gen.yml")

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx2
 import pytest
+
 from agentkit import Agent, CostTracker, Logger, create_llm_requester, create_run_context, tool
 
 AGENTKIT = "agentkit"

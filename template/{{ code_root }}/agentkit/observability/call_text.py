@@ -57,9 +57,11 @@ def attempt_text(
     record: AttemptFinished, corrections: Sequence[Message], now: str, first: bool
 ) -> str:
     """Return one attempt; `corrections` are the messages that only this attempt had on top."""
-    head = f"{'attempts:' if first else ''}\n  - attempt: {record.attempt}\n".lstrip("\n")
-    began = "" if first else f'    time: "{now}"\n'  # the first one begins with the call
-    text = f"{head}{began}    seconds: {record.seconds:.3f}\n"
+    text = "attempts:\n" if first else ""
+    text += f"  - attempt: {record.attempt}\n"
+    if not first:  # the first one begins with the call
+        text += f'    time: "{now}"\n'
+    text += f"    seconds: {record.seconds:.3f}\n"
     if corrections:
         text += "    " + _message_list("corrections", corrections, "    ")
     if record.reply:

@@ -1,9 +1,9 @@
 """Fixtures of agentkit's tests, and what holds for all of them in whatever project they stand.
 
-Async tests need no marker, warnings are errors, nothing reaches the network (a test that needs
-loopback asks for the fixture `loopback`), keys and proxies of the environment are gone, and the
-current directory is a fresh one. Markers: `checklist("…")` names the line of the checklist that a
-test stands for; `virtual_time` runs it on a clock that jumps.
+Async tests need no marker, warnings are errors, nothing reaches the network (with the fixture
+`loopback` this machine is open), keys and proxies are gone, the current directory is a fresh one.
+Markers: `checklist("…")` names the line of the checklist that a test stands for; `virtual_time`
+runs it on a clock that jumps.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ..retry import Backoff
     from .fake_server import FakeServer
 
-HERE = Path(__file__).parent
 CHECKLIST = (
     *("imports", "tests", "requester", "agent", "compactor"),
     *("run_ids", "logger", "costs", "artifacts", "secrets"),
@@ -45,6 +45,7 @@ _ENVIRONMENT = re.compile(
 )
 
 _outcomes: dict[str, tuple[str, list[str]]] = {}  # of this process's session, by test
+_folders = count(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -85,8 +86,7 @@ def _only_anyio(config: pytest.Config) -> Iterator[None]:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     lines = [line for marker in item.iter_markers("checklist") for line in marker.args]
-    unknown = set(lines).difference(CHECKLIST)
-    if unknown:
+    if unknown := set(lines).difference(CHECKLIST):
         raise pytest.UsageError(f"{item.nodeid}: no line of the checklist: {sorted(unknown)}")
     item.user_properties.append(("checklist", lines))
 
@@ -125,6 +125,12 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new folder. Pytest's own fixture also keeps links, which cost more than most tests."""
+    return tmp_path_factory.mktemp(f"test{next(_folders)}", numbered=False)
+
+
+@pytest.fixture
 def loopback() -> None:
     """Lets a test connect to its own machine."""
 
@@ -141,8 +147,7 @@ def isolation(
         if _ENVIRONMENT.search(name.upper()):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
-    redact = sys.modules.get(f"{__package__.rpartition('.')[0]}.observability.redact")
-    if redact is not None:
+    if redact := sys.modules.get(f"{__package__.rpartition('.')[0]}.observability.redact"):
         monkeypatch.setattr(redact, "_forms", {})
 
 
@@ -162,8 +167,7 @@ class MakeRequester(Protocol):
     ) -> LlmRequester: ...
 
 
-# agentkit is imported inside the fixtures: a module that is broken fails the tests that use it,
-# not the whole suite.
+# Imported inside the fixtures, a broken module fails the tests that use it, not the whole suite.
 
 
 @pytest.fixture

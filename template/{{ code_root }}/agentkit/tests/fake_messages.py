@@ -18,11 +18,11 @@ from typing import Any
 
 import httpx2
 
+from .anthropic_content import Issued, check_messages
+from .anthropic_replies import beginning_of, content_of, ending_of, message_of, thought
+from .anthropic_rules import check_parameters, read_body
 from .chat_replies import Answer, Fault, Json, Reply
 from .fake_server import FakeServer
-from .messages_content import Issued, check_messages
-from .messages_replies import beginning_of, content_of, ending_of, message_of, thought
-from .messages_rules import check_parameters, read_body
 
 __all__ = ["MESSAGES", "FakeMessages", "content_of", "error_event", "thought"]
 

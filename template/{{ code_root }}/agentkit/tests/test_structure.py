@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -40,19 +41,25 @@ def is_optional(name: str) -> bool:
 CORE = {name for name in SOURCES if not is_optional(name)}
 
 
+@cache
+def tree(name: str) -> ast.Module:
+    """Return a module's syntax tree."""
+    return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
+
+
 def imports(name: str) -> Iterator[str]:
     """Yield what a module imports of agentkit, as `llm.provider` and `llm.provider.Request`."""
     package = name.split(".")[:-1]
-    for node in ast.walk(ast.parse(SOURCES[name].read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(name)):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = package[: len(package) - node.level + 1] + (node.module or "").split(".")
             found = ".".join(filter(None, base))
             yield from (found, *(f"{found}.{alias.name}".strip(".") for alias in node.names))
 
 
-def loads(tree: ast.AST) -> Iterator[str]:
+def loads(module: ast.AST) -> Iterator[str]:
     """Yield the top-level packages that a module loads as soon as it is imported itself."""
-    for node in ast.iter_child_nodes(tree):
+    for node in ast.iter_child_nodes(module):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -94,8 +101,7 @@ def test_the_core_imports_nothing_optional() -> None:
 
 def test_agentkit_imports_itself_relatively() -> None:
     """The package works wherever its folder stands, so it never names itself."""
-    texts = {name: path.read_text(encoding="utf-8") for name, path in SOURCES.items()}
-    nodes = [(n, node) for n, text in texts.items() for node in ast.walk(ast.parse(text))]
+    nodes = [(name, node) for name in SOURCES for node in ast.walk(tree(name))]
     absolute = [
         (name, ast.unparse(node))
         for name, node in nodes
@@ -110,7 +116,7 @@ def test_the_core_loads_heavy_packages_only_when_used() -> None:
     heavy = [
         (name, package)
         for name in sorted(CORE)
-        for package in loads(ast.parse(SOURCES[name].read_text(encoding="utf-8")))
+        for package in loads(tree(name))
         if package in LAZY and not (layer(name) == layer("cli") and package in ("typer", "rich"))
     ]
     assert heavy == []

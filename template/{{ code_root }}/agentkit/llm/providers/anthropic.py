@@ -39,7 +39,9 @@ ADDRESS = "https://api.anthropic.com"
 PAUSES = 5  # how often one reply may go on after a pause
 REMEMBERED = 10_000  # turns whose thinking was refused
 _BROKEN = (httpx2.HTTPError, OSError)
-_REFUSED_THINKING = re.compile(r"signature.{0,9}thinking|thinking.{0,50}cannot be modified")
+_REFUSED_THINKING = re.compile(
+    r"signature.{0,9}thinking|thinking.{0,50}cannot be modified|Expected .thinking"
+)
 
 
 def create(uri: ModelURI, clients: HttpClients) -> Provider:

@@ -173,7 +173,7 @@ def _part(block: Block) -> Part | None:
             return parse_tool_call(str(block["id"]), str(block["name"]), raw)
         case "thinking":
             replay = {DIALECT: clean_json(block)} if block.get("signature") else None
-            return Thinking(block["thinking"], replay)
+            return Thinking(clean(block["thinking"] or ""), replay)
         case _:
             return Thinking(replay={DIALECT: clean_json(block)})
 

@@ -1,32 +1,52 @@
 """litellm's HTTP over ours: shared pools, no retry that nobody asked for, failures as they were.
 
 litellm's own errors lose headers and change statuses: a refused connection becomes a 500, an error
-under status 200 a 422. So the wire of a call keeps what really happened. Imported with litellm only.
+under status 200 a 422. So the wire of a call keeps what really happened. Needs litellm when it is
+imported.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import httpx2
+import litellm
+from litellm.exceptions import BadRequestError, UnsupportedParamsError
 from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 from openai import AsyncOpenAI
 
-from ...errors import LlmError
+from ...errors import (
+    AgentkitError,
+    ConfigError,
+    ConnectionFailed,
+    LlmError,
+    error_class,
+    stream_error_class,
+)
+from ...retry import retry_after
 from ...transport import HttpClients
-from .failures import disconnected, failure
+from .failures import disconnected, failure, one_line, reported
 
 _BROKEN = (httpx2.HTTPError, OSError)
 # Whose requests go through the handler that takes a transport, as measured with litellm 1.110.
-_BY_HANDLER = frozenset(
-    "anthropic azure_ai bedrock bytez cometapi compactifai databricks datarobot deepseek edenai "
-    "fireworks_ai gemini groq heroku hosted_vllm huggingface lemonade minimax mistral nadir ollama "
-    "ollama_chat opencode_go openrouter ovhcloud sagemaker_chat sagemaker_nova snowflake "
-    "together_ai vertex_ai xai".split()
-)
+_BY_HANDLER = {
+    *("anthropic", "azure_ai", "bedrock", "bytez", "cometapi", "compactifai", "databricks"),
+    *("datarobot", "deepseek", "edenai", "fireworks_ai", "gemini", "groq", "heroku", "hosted_vllm"),
+    *("huggingface", "lemonade", "minimax", "mistral", "nadir", "ollama", "ollama_chat"),
+    *("opencode_go", "openrouter", "ovhcloud", "sagemaker_chat", "sagemaker_nova", "snowflake"),
+    *("together_ai", "vertex_ai", "xai"),
+}
 _OWN_CLIENT = ("azure", "azure_text")  # a client of another class, made from many settings
+# What litellm puts round a message: names of classes, tracebacks, advice about itself.
+_WRAPPING = re.compile(
+    r"^(?:litellm\.|\w*(?:Error|Exception)(?: - |: ))+"
+    r"|\s(?:Traceback \(|Original exception:|Handle with `|To drop ).*",
+    re.DOTALL,
+)
+_CONNECTION = re.compile(r"connection error|connect to|connect call|connection refused", re.I)
 
 
 class Wire(httpx2.AsyncBaseTransport):
@@ -39,7 +59,7 @@ class Wire(httpx2.AsyncBaseTransport):
     def __init__(self, provider: str, clients: HttpClients) -> None:
         self.problem: LlmError | None = None
         self.answered = False
-        self._provider = provider
+        self.provider = provider
         self._clients = clients
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -52,13 +72,13 @@ class Wire(httpx2.AsyncBaseTransport):
                 finally:
                     await response.aclose()
         except _BROKEN as error:
-            problem = disconnected(self._provider, str(request.url), error)
+            problem = disconnected(self.provider, str(request.url), error)
         else:
             if response.is_success:
                 self.answered = True
                 response.stream = _Body(response.stream, self, str(request.url))
                 return response
-            problem = failure(self._provider, response.status_code, body, response.headers)
+            problem = failure(self.provider, response.status_code, body, response.headers)
         raise self.failed(problem)  # no error of HTTP: litellm would send the request again
 
     def failed(self, problem: LlmError) -> LlmError:
@@ -81,7 +101,7 @@ class _Body(httpx2.AsyncByteStream, httpx.AsyncByteStream):
                 yield chunk
             return
         except _BROKEN as error:
-            problem = disconnected(self._wire._provider, self._url, error)
+            problem = disconnected(self._wire.provider, self._url, error)
         raise self._wire.failed(problem)
 
     async def aclose(self) -> None:
@@ -108,22 +128,59 @@ class _Bridge(httpx.AsyncBaseTransport):
         return httpx.Response(response.status_code, headers=response.headers.raw, stream=stream)
 
 
-def client_of(wire: Wire, provider: str, key: str | None, base_url: str | None) -> Any:
-    """Return the `client` argument that makes litellm send this provider's requests by the wire.
+def client_of(wire: Wire, model: str, key: str | None, base_url: str | None) -> Any:
+    """Return the `client` argument that makes litellm send a model's requests by the wire.
 
     None where there is no such client; routes that cannot use the one they get make their own.
+    Raises `ConfigError` for a provider that litellm does not know.
     """
+    try:
+        _, provider, known_key, base_url = litellm.get_llm_provider(
+            model, api_base=base_url, api_key=key
+        )
+    except BadRequestError:
+        provider = ""
+    if not provider:
+        raise ConfigError(f"litellm knows no provider {model.partition('/')[0]!r}")
     if provider in _OWN_CLIENT:
         return None
     if provider in _BY_HANDLER:
         handler = AsyncHTTPHandler(transport=_Bridge(wire))
         handler.client = handler.client  # else its finalizer starts a task that closes it
         return handler
-    http = httpx2.AsyncClient(transport=wire, timeout=None, trust_env=False)
     return AsyncOpenAI(
-        api_key=key or "none",  # the SDK insists on one
+        api_key=key or known_key or "none",  # the SDK insists on one
         base_url=base_url,
-        http_client=http,
+        http_client=httpx2.AsyncClient(transport=wire, timeout=None, trust_env=False),
         max_retries=0,
         timeout=None,
     )
+
+
+def problem_of(error: Exception, wire: Wire) -> AgentkitError:
+    """Return what an error of litellm means: what the wire saw, else what its own status says."""
+    if wire.problem is not None:
+        return wire.problem
+    if isinstance(error, AgentkitError):
+        return error
+    text = one_line(_WRAPPING.sub("", str(error))) or type(error).__name__
+    if isinstance(error, UnsupportedParamsError):
+        return ConfigError(f"{wire.provider} refuses a setting: {text}")
+    if wire.answered:
+        body = _body(error)
+        if body:
+            return reported(wire.provider, body)
+        return stream_error_class(text)(f"{wire.provider} failed: {text}", status=200)
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int) or _CONNECTION.search(text):
+        return ConnectionFailed(f"no reply from {wire.provider} ({text})")
+    hint = retry_after(getattr(error, "litellm_response_headers", None) or {})
+    message = f"{wire.provider} failed with status {status}: {text}"
+    return error_class(status, text)(message, status=status, retry_after=hint)
+
+
+def _body(error: BaseException | None) -> Any:
+    """Return the body of the error that a provider reported inside a stream, if the SDK kept it."""
+    while error is not None and not getattr(error, "body", None):
+        error = error.__cause__ or error.__context__
+    return getattr(error, "body", None)

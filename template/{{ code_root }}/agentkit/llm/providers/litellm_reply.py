@@ -46,13 +46,16 @@ class ReplyCollector:
             self._native = _fields(choice).get("native_finish_reason") or self._native
             self._keep(choice.get("message") or choice.get("delta") or {})
         usage = data.pop("usage", None)
-        if usage and self._whole:
+        if self._whole:
             self.count(usage)
         return self._parser.take(data)
 
-    def count(self, usage: Json) -> None:
-        """Take counts that the provider sent. They grow, so the highest are the last."""
-        for name, count in _counts(usage).items():
+    def count(self, usage: Any) -> None:
+        """Take the counts of a response or chunk. They grow, so the highest are the last."""
+        if usage is None:
+            return
+        counts = _counts(usage if isinstance(usage, dict) else usage.model_dump())
+        for name, count in counts.items():
             self._counts[name] = max(count, self._counts.get(name, 0))
 
     def reply(self) -> Reply:
@@ -89,7 +92,9 @@ class ReplyCollector:
         """Keep a block of thinking; in a stream it comes in pieces, its signature last."""
         if self._blocks and not self._whole and _goes_on(self._blocks[-1], block):
             for name in ("thinking", "signature"):
-                self._blocks[-1][name] = (self._blocks[-1].get(name) or "") + (block.get(name) or "")
+                self._blocks[-1][name] = (self._blocks[-1].get(name) or "") + (
+                    block.get(name) or ""
+                )
         else:
             self._blocks.append(dict(block))
 
@@ -135,7 +140,7 @@ def _counts(usage: Json) -> dict[str, int]:
         "input_tokens": usage.get("prompt_tokens"),
         "output_tokens": usage.get("completion_tokens"),
         "cache_read_tokens": read.get("cached_tokens"),
-        "cache_write_tokens": read.get("cache_creation_tokens"),
+        "cache_write_tokens": read.get("cache_write_tokens") or read.get("cache_creation_tokens"),
         "reasoning_tokens": written.get("reasoning_tokens"),
     }
     return {name: int(count or 0) for name, count in counts.items()}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,6 @@ from ...errors import Overloaded
 from ...messages import Message, Text, ToolCall
 from ...observability.call_reader import read_runs
 from .commands import ECHO, echo_agent, invoke, only_line, scripted, stored
-from .program import LONG
-from .pseudo_terminal import MODULE, child_environment
 
 CALL = Message("assistant", (ToolCall("c1", "shout", {"text": "hi"}),))
 
@@ -184,34 +180,3 @@ def test_text_that_the_encoding_lacks_is_replaced() -> None:
     """Output in an encoding without the characters never fails."""
     result = invoke(echo_agent, "ask", "Cảm ơn", charset="cp1252")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "You said: C?m ?n\n", "")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows reports a closed pipe otherwise")
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    """`ask … | head` ends without a word."""
-    with subprocess.Popen(
-        [sys.executable, "-m", MODULE, "ask", "long"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=child_environment(),
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert len(process.stdout.read(10)) < len(LONG)
-        process.stdout.close()
-        assert process.stderr.read() == b""
-
-
-def test_ask_imports_neither_rich_nor_yaml() -> None:
-    """An answer waits for no import that only other commands need."""
-    code = (
-        f"import sys, {MODULE} as program\n"
-        "try: program.run(program.build_agent, 'x')\n"
-        "finally: print(sorted({'rich', 'yaml', 'dotenv', 'readline'} & set(sys.modules)))"
-    )
-    arguments = [sys.executable, "-c", code, "ask", "hello"]
-    result = subprocess.run(
-        arguments, env=child_environment(), capture_output=True, text=True, check=True, timeout=60
-    )
-    assert result.stdout == "You said: hello\n[]\n"

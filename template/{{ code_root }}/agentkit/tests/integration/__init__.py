@@ -1,1 +1,1 @@
-"""Tests of the modules together, and of what a killed process leaves behind."""
+"""Tests of the modules together."""

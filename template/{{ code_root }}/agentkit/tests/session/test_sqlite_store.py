@@ -5,8 +5,6 @@ import os
 import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,11 +13,10 @@ import pytest
 
 from ...errors import ConfigError, StoreError
 from ...messages import Message
-from ...session import sqlite_store
 from ...session.sqlite_store import LEASE, VERSION, SqliteSessionStore
 from .conversations import user
+from .store_process import run_process
 
-PACKAGE = Path(sqlite_store.__file__).parents[1]
 posix = pytest.mark.skipif(os.name != "posix", reason="process ids are checked on POSIX only")
 
 
@@ -59,20 +56,6 @@ async def never(seconds: float) -> None:
     await asyncio.Event().wait()
 
 
-def run_process(script: str, path: Path) -> subprocess.Popen[str]:
-    """Start a process that runs a script with `store` made; its output is a pipe."""
-    head = (
-        "import asyncio, os, sys\n"
-        f"sys.path.append({str(PACKAGE.parent)!r})\n"
-        f"from {PACKAGE.name}.messages import Message\n"
-        f"from {PACKAGE.name}.session.sqlite_store import SqliteSessionStore\n"
-        f"store = SqliteSessionStore({str(path)!r})\n"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", head + script], stdout=subprocess.PIPE, text=True
-    )
-
-
 async def test_making_a_store_touches_nothing(path: Path) -> None:
     """The file is opened with the first use, and closing an unused store is fine."""
     before = threading.active_count()
@@ -100,8 +83,9 @@ async def test_a_closed_store_opens_again(store: SqliteSessionStore) -> None:
 async def test_the_thread_ends_with_the_store(path: Path) -> None:
     """A closed store leaves no thread behind."""
     store = SqliteSessionStore(path)
+    before = set(threading.enumerate())
     await store.list()
-    thread = next(t for t in threading.enumerate() if t.name == "sessions")
+    (thread,) = set(threading.enumerate()) - before
     await store.aclose()
     thread.join(5)
     assert not thread.is_alive()
@@ -279,39 +263,6 @@ def _expiry(database: sqlite3.Connection) -> float:
 
 
 @posix
-async def test_the_turn_of_a_dead_process_is_taken_over_at_once(path: Path) -> None:
-    """Nobody waits 15 seconds after a crash."""
-    script = (
-        "async def main():\n"
-        "    async with store.turn('s'):\n"
-        "        print('held', flush=True)\n"
-        "        await asyncio.Event().wait()\n"
-        "asyncio.run(main())\n"
-    )
-    process = run_process(script, path)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    waiting = SqliteSessionStore(path, sleep=never)
-    task = asyncio.create_task(_turn(waiting))
-    await asyncio.sleep(0)
-    await waiting.list()  # asked after the turn, so that was refused by now
-    assert not task.done()
-    task.cancel()
-    process.kill()
-    process.communicate()
-    time = Time()
-    store = SqliteSessionStore(path, sleep=time.sleep)
-    await _turn(store)
-    assert time.slept == 0
-    await asyncio.gather(waiting.aclose(), store.aclose())
-
-
-async def _turn(store: SqliteSessionStore) -> None:
-    async with store.turn("s"):
-        pass
-
-
-@posix
 async def test_kill_9_leaves_whole_appends(store: SqliteSessionStore, path: Path) -> None:
     """After a kill in the middle of writing, the file is intact and holds no half append."""
     script = (
@@ -331,30 +282,3 @@ async def test_kill_9_leaves_whole_appends(store: SqliteSessionStore, path: Path
     assert len(rows) > 100
     assert rows[1::2] == [Message.assistant(str(at)) for at in range(0, len(rows), 2)]
     await store.append("s", [user("goes on")], len(rows))
-
-
-async def test_two_processes_take_turns(store: SqliteSessionStore, path: Path) -> None:
-    """Read, answer, append: with turns no process ever meets a conflict."""
-    script = (
-        "async def main():\n"
-        "    for number in range(3):\n"
-        "        async with store.turn('s'):\n"
-        "            rows = await store.load('s')\n"
-        "            await store.append('s', [Message.user(str(os.getpid()))], len(rows))\n"
-        "    await store.aclose()\n"
-        "asyncio.run(main())\n"
-    )
-    processes = [run_process(script, path) for _ in range(2)]
-    for process in processes:
-        process.communicate()
-    assert [process.returncode for process in processes] == [0, 0]
-    writers = [row.text for row in await store.load("s") if isinstance(row, Message)]
-    assert sorted(writers) == sorted([str(process.pid) for process in processes] * 3)
-
-
-async def test_an_open_store_keeps_no_process_alive(store: SqliteSessionStore, path: Path) -> None:
-    """A script that forgets to close it ends all the same, with everything stored."""
-    process = run_process("asyncio.run(store.append('s', [Message.user('q')], 0))", path)
-    process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert await store.load("s") == [user("q")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,10 +16,10 @@ from ....llm.model_uri import ModelURI
 from ....llm.provider import Request, create_provider
 from ....llm.requester import LlmRequester, create_llm_requester
 from ....llm.result import GenerateResult
-from ....messages import Message, Text, Thinking, ToolCall, ToolResult
+from ....messages import Message, Part, Text, Thinking, ToolCall, ToolResult
 from ....session.store import Session
 from ....tools.registry import ToolRegistry
-from ....tools.tool import tool
+from ....tools.tool import Tool, ToolContext, tool
 from ....transport import HttpClients
 from ...chat_replies import answer, calls, status
 from ...conftest import MODEL, MakeRequester
@@ -148,6 +149,21 @@ async def test_a_failing_tool_among_three_is_marked(requester: MakeRequester) ->
     assert [result.get("is_error", False) for result in results] == [False, True, False]
 
 
+async def test_a_tool_that_is_refused_is_left_out_with_one_warning(
+    requester: MakeRequester, log: io.StringIO
+) -> None:
+    """The others go out, and the run goes on."""
+
+    async def execute(arguments: dict[str, Any], ctx: ToolContext) -> str:
+        return "done"
+
+    odd = Tool("odd", "", {"properties": {"a b": {"type": "string"}}}, execute)
+    with FakeMessages([look_up("a"), "done"]) as fake:
+        await requester(fake, MESSAGES)(HELLO, tools=[odd, get_word])
+    assert [tool["name"] for tool in fake.requests[1]["tools"]] == ["get_word"]
+    assert log.getvalue().count("the tool odd is left out") == 1
+
+
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_a_paused_turn_goes_on(streaming: bool, requester: MakeRequester) -> None:
     """What came so far is sent back as it came; the reply and its cost are both parts together."""
@@ -204,9 +220,9 @@ async def test_a_turn_that_another_provider_began_is_taken_over(reasoning: str) 
     """Its opaque data stays behind, its ids become legal and distinct, and a budget waits."""
     opaque = Thinking("hm", {"openai": {"secret": "gAAAA"}})
     ids = ("call|1", "x" * 80, "call|1")
-    asked = (opaque, *(ToolCall(call_id, "get word", {}) for call_id in ids))
+    asked: list[Part] = [opaque, *(ToolCall(call_id, "get word", {}) for call_id in ids)]
     results = tuple(ToolResult(call_id, "get word", (Text("found"),)) for call_id in ids)
-    step = [Message("assistant", asked), Message("tool", results)]
+    step = [Message("assistant", tuple(asked)), Message("tool", results)]
     uri = ModelURI.parse(MESSAGES + reasoning)
     with FakeMessages(["done"]) as fake:
         request = Request([*HELLO, *step, *step], settings=uri.settings)

@@ -6,16 +6,16 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator
 
-from ...agent.agent import Agent
-from ...cli import run
-from ...llm.events import TextDelta, ThinkingDelta
-from ...llm.provider import Request
-from ...llm.providers.offline import EchoProvider
-from ...llm.requester import create_llm_requester
-from ...messages import Message, Reply
-from ...observability.run_context import RunContext
-from ...session.sqlite_store import SqliteSessionStore
-from .commands import ECHO, PROG, STORE, TOOLS
+from agentkit.agent.agent import Agent
+from agentkit.cli import run
+from agentkit.llm.events import TextDelta, ThinkingDelta
+from agentkit.llm.provider import Request
+from agentkit.llm.providers.offline import EchoProvider
+from agentkit.llm.requester import create_llm_requester
+from agentkit.messages import Message, Reply
+from agentkit.observability.run_context import RunContext
+from agentkit.session.sqlite_store import SqliteSessionStore
+from agentkit.tests.cli.commands import ECHO, PROG, STORE, TOOLS
 
 LONG = "x" * 200_000
 

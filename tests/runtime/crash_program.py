@@ -1,6 +1,6 @@
 """A process that is killed in the middle of a run, once for each place given, by `kill -9`.
 
-    python -m <package>.tests.integration.crash_program FOLDER PLACE...
+    python -m runtime.crash_program FOLDER PLACE...
 
 Each death leaves `FOLDER/PLACE/sessions.db` and a debug directory. One process imports everything
 and forks for each place, since starting Python anew is what costs.
@@ -15,17 +15,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...agent.agent import Agent
-from ...llm.provider import Request
-from ...llm.providers.offline import ScriptedProvider
-from ...llm.requester import create_llm_requester
-from ...messages import Message, Reply, Text, ToolCall
-from ...observability.records import Record, ToolFinished
-from ...observability.run_context import create_run_context
-from ...session.compactor import SimpleHistoryCompactor
-from ...session.sqlite_store import SqliteSessionStore
-from ...session.store import Row
-from ...tools.tool import Tool, tool
+from agentkit.agent.agent import Agent
+from agentkit.llm.provider import Request
+from agentkit.llm.providers.offline import ScriptedProvider
+from agentkit.llm.requester import create_llm_requester
+from agentkit.messages import Message, Reply, Text, ToolCall
+from agentkit.observability.records import Record, ToolFinished
+from agentkit.observability.run_context import create_run_context
+from agentkit.session.compactor import SimpleHistoryCompactor
+from agentkit.session.sqlite_store import SqliteSessionStore
+from agentkit.session.store import Row
+from agentkit.tools.tool import Tool, tool
 
 BUDGET = 500  # symbols: the second turn drops the first one
 CALL = Message("assistant", (Text("Let me see"), ToolCall("c1", "work", {"word": "x"})))

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from .commands import stored
+from agentkit.tests.cli.commands import stored
+
 from .pseudo_terminal import CTRL_C, CTRL_D, UP, PseudoTerminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")

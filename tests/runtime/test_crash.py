@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from ...agent.agent import Agent
-from ...messages import Message
-from ...session.sqlite_store import SqliteSessionStore
-from ...session.store import Compaction
-from ..conftest import MakeRequester
-from ..fake_chat import FakeChat, Rules
+from agentkit.agent.agent import Agent
+from agentkit.messages import Message
+from agentkit.session.sqlite_store import SqliteSessionStore
+from agentkit.session.store import Compaction
+from agentkit.tests.conftest import MakeRequester
+from agentkit.tests.fake_chat import FakeChat, Rules
+
 from . import crash_program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing can be forked and killed")
@@ -65,7 +66,6 @@ async def without_waiting(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-@pytest.mark.checklist("agent")
 @pytest.mark.parametrize("place", LEFT)
 async def test_the_next_run_goes_on_with_what_was_stored(
     requester: MakeRequester, left: Path, place: str
@@ -79,7 +79,6 @@ async def test_the_next_run_goes_on_with_what_was_stored(
     assert roles in [[*stored, "user"] for stored in LEFT[place]]
 
 
-@pytest.mark.checklist("agent")
 @pytest.mark.parametrize(
     ("place", "said"),
     [
@@ -110,7 +109,6 @@ async def test_a_compaction_is_one_row_like_any_other(left: Path) -> None:
     assert isinstance(marker, Compaction)
 
 
-@pytest.mark.checklist("artifacts")
 @pytest.mark.parametrize(
     ("place", "calls"), [("call 1", 1), ("call 2", 2), ("tool", 2), ("call 3", 3)]
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .schema_rules import strict_problem
+from agentkit.tests.schema_rules import strict_problem
 
 
 def strict(**properties: Any) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx2
 
+from .anthropic_schemas import output_problem, tool_problem
 from .chat_replies import Json
 from .chat_rules import parse
 from .message_rules import NAME, Refused
-from .messages_schemas import output_problem, tool_problem
 
 VERSION = "2026-10-21"
 LEAST_BUDGET = 1_024

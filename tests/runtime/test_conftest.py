@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import CHECKLIST, HERE, REPORT
+from agentkit.tests import conftest
+from agentkit.tests.conftest import CHECKLIST, REPORT
 
 
 async def test_async_tests_need_no_marker() -> None:
@@ -60,22 +61,25 @@ def test_the_current_directory_is_a_fresh_one(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.checklist("tests")
 def test_the_outcome_is_reported(tmp_path: Path) -> None:
     """A session with AGENTKIT_REPORT leaves the counts of its tests, by line of the checklist."""
     report, ini = tmp_path / "report.json", tmp_path / "pytest.ini"
     ini.write_text("[pytest]\n")
+    exports = Path(conftest.__file__).with_name("test_exports.py")
     tests = (
-        "test_conftest.py::test_keys_and_proxies_are_gone",
-        "test_exports.py::test_module_imports[errors]",
-        "test_exports.py::test_module_imports[retry]",
+        f"{Path(__file__)}::test_keys_and_proxies_are_gone",
+        f"{exports}::test_public_names_are_sorted",
+        f"{exports}::test_module_imports[errors]",
+        f"{exports}::test_module_imports[retry]",
     )
     command = [sys.executable, "-m", "pytest", "-p", "anyio", "-p", "no:cacheprovider"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     keys = dict.fromkeys(("OPENAI_API_KEY", "openai_base_url", "AGENT_MODEL", "https_proxy"), "x")
+    settings = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    settings[REPORT] = str(report)
     result = subprocess.run(
-        [*command, "-c", str(ini), *(str(HERE / test) for test in tests)],
-        env={**kept, **keys, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", REPORT: str(report)},
+        [*command, "-c", str(ini), *tests],
+        env={**kept, **keys, **settings},
         capture_output=True,
         text=True,
         check=False,

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from .fake_chat import (
+from agentkit.tests.fake_chat import (
     FakeChat,
     answer,
     calls,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from .anthropic_rules import refusal
 from .chat_replies import Json
 from .message_rules import NAME
-from .messages_rules import refusal
 
 _THINKING = ("thinking", "redacted_thinking")
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")

@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from .chat_rules import OPENAI, check_body, read_body
-from .message_rules import Refused, Rules
+from agentkit.tests.chat_rules import OPENAI, check_body, read_body
+from agentkit.tests.message_rules import Refused, Rules
 
 URL = "https://api.openai.com/v1/chat/completions"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"

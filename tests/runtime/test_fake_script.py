@@ -5,7 +5,8 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from .fake_chat import FakeChat
+from agentkit.tests.fake_chat import FakeChat
+
 from .test_fake_chat import QUESTION, URL, ask
 
 

@@ -1,0 +1,1 @@
+"""Tests of agentkit that a project does not need: of its test doubles, and of whole processes."""
