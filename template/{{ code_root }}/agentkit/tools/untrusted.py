@@ -14,7 +14,7 @@ from ..texts import clean
 
 LONGEST = 50_000  # characters of one piece of outside text that a model gets to read
 _MARK = re.compile(r"<(/?)\s*(untrusted)", re.IGNORECASE)
-_HIDDEN = re.compile(
+_HIDDEN = re.compile(  # what people do not see: zero width, direction overrides, tag characters
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 
