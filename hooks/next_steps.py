@@ -1,4 +1,7 @@
-"""The commands that the user types next, for their tools and their system."""
+"""The commands that the user types next, for their tools and their system.
+
+Copier's after-message in copier.yml uses the same words.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,14 @@ def test_command(project: Project) -> str:
 
 def after_copy(project: Project) -> list[str]:
     """Return what to type after the first copy, ready to print."""
-    lines = ["Next:"]
-    if (change := _change_folder(project.folder)) is not None:
-        lines.append(f"  {change}")
-    lines += _use_in_existing(project) if project.foreign else [f"  {ask_command(project)}"]
-    return lines + _commit(project)
+    use = _use_in_existing(project) if project.foreign else [f"  {ask_command(project)}"]
+    message = "Add agentkit" if project.foreign else "First commit"
+    return [*_start(project), *use, *_commit(project, message)]
+
+
+def after_update(project: Project) -> list[str]:
+    """Return what to type after an update, ready to print."""
+    return [*_start(project), "  git diff HEAD", *_commit(project, "Update agentkit")]
 
 
 def ask_command(project: Project) -> str:
@@ -63,6 +69,11 @@ def add_command(project: Project) -> str:
     return f"{project.manager} add {needs}"
 
 
+def _start(project: Project) -> list[str]:
+    change = _change_folder(project.folder)
+    return ["Next:"] if change is None else ["Next:", f"  {change}"]
+
+
 def _use_in_existing(project: Project) -> list[str]:
     return [
         f"  {add_command(project)}",
@@ -77,15 +88,12 @@ def _use_in_existing(project: Project) -> list[str]:
     ]
 
 
-def _commit(project: Project) -> list[str]:
-    message = (
-        '  git commit -m "Add agentkit"' if project.foreign else '  git commit -m "First commit"'
-    )
+def _commit(project: Project, message: str) -> list[str]:
     if not shutil.which("git"):
         return ["Install git and commit the project: updates need a clean, committed tree."]
     start = [] if is_repository(project.folder) else ["  git init"]
     why = "Then commit everything, lock files included: updates need a clean, committed tree."
-    return [why, *start, "  git add .", message]
+    return [why, *start, "  git add .", f'  git commit -m "{message}"']
 
 
 def _change_folder(folder: Path) -> str | None:

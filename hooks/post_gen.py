@@ -189,7 +189,7 @@ def _verdict(outcome: Outcome, project: Project) -> list[str]:
 def _next(project: Project) -> list[str]:
     if project.operation == "copy":
         return next_steps.after_copy(project)
-    return ["Then look at git diff HEAD and commit, lock files included: the next update needs it."]
+    return next_steps.after_update(project)
 
 
 if __name__ == "__main__":

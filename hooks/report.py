@@ -8,13 +8,18 @@ from typing import TextIO
 
 FOLDER = ".agentkit"
 LOG = f"{FOLDER}/post_gen.log"
+REPORT = f"{FOLDER}/post_gen.yml"
 
 
 def open_log(project: Path) -> TextIO:
-    """Create the folder and an empty log in it; OSError when the project cannot be written."""
+    """Create the folder and an empty log in it; OSError when the project cannot be written.
+
+    The report of an earlier run is removed, so that it is never taken for this one's.
+    """
     folder = project / FOLDER
     folder.mkdir(exist_ok=True)
     (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+    (project / REPORT).unlink(missing_ok=True)
     # Line by line: what a killed hook has done so far can be read.
     return (project / LOG).open("w", encoding="utf-8", errors="replace", buffering=1)
 
@@ -25,6 +30,6 @@ def write_report(project: Path, status: str, summary: str, lines: list[str]) -> 
     The report is there as a whole or as it was before, whenever the hook is killed.
     """
     text = json.dumps({"status": status, "summary": summary, "lines": lines}, indent=1)
-    unfinished = project / FOLDER / "post_gen.yml.tmp"
+    unfinished = project / f"{REPORT}.tmp"
     unfinished.write_text(text + "\n", encoding="utf-8")
-    unfinished.replace(project / FOLDER / "post_gen.yml")
+    unfinished.replace(project / REPORT)

@@ -122,6 +122,34 @@ def test_a_full_disk_costs_one_line(project: Path, tmp_path: Path) -> None:
     assert "Tested: 12 passed" in done.stdout
 
 
+def test_a_report_that_cannot_be_written_leaves_the_one_before(
+    project: Path, tmp_path: Path
+) -> None:
+    """A disk that fills up while the tests run does not leave half a report."""
+    fill = "os.symlink('/dev/full', '.agentkit/post_gen.yml.tmp'); print('12 passed in 0.01s')"
+    done = run_hook(project, fake_uv(tmp_path / "bin", tests=fill))
+    assert done.output.endswith("\nThe report cannot be written: No space left on device\n")
+    assert done.report["summary"].startswith("stopped before the tests ended")
+
+
+def test_the_report_of_an_earlier_run_is_not_taken_for_this_one(
+    project: Path, tmp_path: Path
+) -> None:
+    """Where no report can be written there is none."""
+    write(project / ".agentkit" / "post_gen.yml", '{"status": "passed"}')
+    (project / ".agentkit" / "post_gen.yml.tmp").symlink_to("/dev/full")
+    done = run_hook(project, fake_uv(tmp_path / "bin"))
+    assert "Tested: 12 passed" in done.output
+    assert done.report == {}
+
+
+def test_a_report_is_all_that_is_left_of_its_writing(project: Path, tmp_path: Path) -> None:
+    """Beside the report lie the log and what hides the folder, no unfinished file."""
+    run_hook(project, tmp_path, AGENTKIT_SKIP_TESTS="1")
+    names = {path.name for path in (project / ".agentkit").iterdir()}
+    assert names == {".gitignore", "post_gen.log", "post_gen.yml"}
+
+
 def test_the_report_folder_hides_itself_from_git(project: Path, tmp_path: Path) -> None:
     """`.agentkit/` ignores all that is in it."""
     run_hook(project, tmp_path, AGENTKIT_SKIP_TESTS="1")

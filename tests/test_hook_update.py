@@ -129,7 +129,8 @@ def test_an_update_runs_the_hook_once_and_shows_how_to_undo_it_first(place: Plac
     assert output.startswith("To undo this update: git reset -q -- . && git checkout -q -- . && ")
     assert output.count("To undo this update") == 1
     assert output.count("Tested: 12 passed") == 1
-    assert "commit, lock files included" in output
+    assert "\n  git diff HEAD\nThen commit everything, lock files included: " in output
+    assert output.endswith('\n  git add .\n  git commit -m "Update agentkit"\n')
 
 
 def test_the_undo_line_undoes(place: Place) -> None:

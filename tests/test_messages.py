@@ -12,6 +12,7 @@ from copier import run_copy, run_update
 from repositories import commit, generate, git, release, start_repository
 from sources import copy_sources
 
+QUESTION = 'ask "hello" --model chat://offline/echo'
 STAND_IN = """\
 import json, pathlib, sys
 folder = pathlib.Path(".agentkit")
@@ -53,6 +54,11 @@ def last_lines(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return [line.strip() for line in capfd.readouterr().err.splitlines() if line.strip()]
 
 
+def reported(status: str, summary: str) -> str:
+    """Return the report of a hook that came to its end."""
+    return json.dumps({"status": status, "summary": summary, "lines": ["Next:"]})
+
+
 def test_the_hook_is_told_what_it_needs(stand_in: Path, tmp_path: Path) -> None:
     """Operation, folder of the code, whose packaging, package manager and the project's name."""
     copy(stand_in, tmp_path / "my-agent", quiet=True)
@@ -84,43 +90,54 @@ def test_an_update_runs_the_hook_once_and_last(stand_in: Path, tmp_path: Path) -
     assert not (project / ".agentkit/arguments.json").exists()
 
 
-def test_the_outcome_and_the_next_commands_come_last(
+def test_after_a_run_the_message_is_the_outcome_and_one_command(
     stand_in: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """After a green run: the summary, the offline question, then the first commit."""
-    report(stand_in, '{"status": "passed", "summary": "12 passed in 1s", "lines": []}')
+    """The hook has printed the rest: the outcome, the log, the offline question, no more."""
+    report(stand_in, reported("passed", "12 passed in 1s"))
     copy(stand_in, tmp_path / "my-agent")
     lines = last_lines(capfd)
-    assert "12 passed in 1s" in lines
-    assert lines[-2].endswith('my-agent ask "hello" --model chat://offline/echo')
-    assert lines[-1].startswith("git init && git add -A && git commit")
-
-
-@pytest.mark.parametrize("status", ["failed", "skipped", "conflicts"])
-def test_a_run_that_did_not_pass_is_said_aloud(
-    stand_in: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], status: str
-) -> None:
-    """The status and its summary are shown, and where the whole output is."""
-    report(stand_in, json.dumps({"status": status, "summary": "the reason", "lines": []}))
-    copy(stand_in, tmp_path / "my-agent")
-    lines = last_lines(capfd)
-    assert f"TESTS: {status} - the reason" in lines
-    assert "Nothing was removed. Full output: .agentkit/post_gen.log" in lines
+    first = lines.index("Tested: 12 passed in 1s")
+    assert lines[first + 1 : -1] == [
+        "Full output: .agentkit/post_gen.log",
+        f"Talk to the agent, in {tmp_path / 'my-agent'}:",
+    ]
+    assert lines[-1].endswith(f"my-agent {QUESTION}")
 
 
 @pytest.mark.parametrize(
-    "text", [None, "", "[]", "null", "{}", "just text", '{"status": "failed"}']
+    ("status", "line"),
+    [
+        ("failed", "TESTS FAILED: the reason"),
+        ("skipped", "NOT TESTED: the reason"),
+        ("conflicts", "CONFLICTS, the reason"),
+    ],
+)
+def test_a_run_that_did_not_pass_is_said_aloud(
+    stand_in: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], status: str, line: str
+) -> None:
+    """The outcome is said in the words of the hook, and where the whole output is."""
+    report(stand_in, reported(status, "the reason"))
+    copy(stand_in, tmp_path / "my-agent")
+    lines = last_lines(capfd)
+    next_line = lines[lines.index(line) + 1]
+    assert next_line == "Nothing was removed. Full output: .agentkit/post_gen.log"
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "[]", "null", "{}", "just text", '{"status": "failed", "lines": []}']
 )
 def test_a_missing_or_broken_report_does_not_break_the_message(
     stand_in: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str | None
 ) -> None:
-    """Whatever the report holds, the user learns that the tests have no good result."""
+    """Without a report of the end nobody has printed what to do next, so the message does."""
     if text is not None:
         report(stand_in, text)
     copy(stand_in, tmp_path / "my-agent")
     lines = last_lines(capfd)
-    assert any(line.startswith("TESTS: ") for line in lines)
-    assert lines[-1].startswith("git init")
+    failed = text is not None and "failed" in text
+    assert f"{'TESTS FAILED' if failed else 'NOT TESTED'}: there is no report of the run" in lines
+    assert lines[-3:] == ["git init", "git add .", 'git commit -m "First commit"']
 
 
 def test_without_tasks_the_message_has_the_command_for_the_tests(
@@ -132,7 +149,8 @@ def test_without_tasks_the_message_has_the_command_for_the_tests(
     (project / ".agentkit/post_gen.yml").write_text('{"status": "passed"}', encoding="utf-8")
     copy(stand_in, project, skip_tasks=True)
     lines = last_lines(capfd)
-    command = lines[lines.index("The tests were not run. This runs them:") + 1]
+    command = lines[lines.index("NOT TESTED: tasks were skipped") + 1]
+    assert command.startswith("To test: ")
     assert command.endswith("python -m pytest")
 
 
@@ -149,7 +167,7 @@ def test_without_uv_the_commands_use_the_virtual_environment(
     monkeypatch.setenv("PATH", str(git_only))
     copy(stand_in, tmp_path / "my-agent", skip_tasks=True)
     lines = last_lines(capfd)
-    assert lines[-2].startswith(".venv/bin/my-agent ask")
+    assert f".venv/bin/my-agent {QUESTION}" in lines
     assert not [line for line in lines if line.startswith("uv ")]
 
 
@@ -162,43 +180,16 @@ def test_pretending_says_that_nothing_was_written(
     assert not (tmp_path / "my-agent").exists()
 
 
-@pytest.mark.parametrize(
-    ("lock", "add", "run"),
-    [
-        ("uv.lock", "uv add -r", "uv run python"),
-        ("poetry.lock", "poetry add $(", "poetry run python"),
-        ("pdm.lock", "pdm add $(", "pdm run python"),
-        ("requirements.txt", "python -m pip install -r", "python"),
-    ],
-)
-def test_an_existing_project_is_told_how_to_go_on(
-    stand_in: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], lock: str, add: str, run: str
-) -> None:
-    """The commands are those of the project's package manager and of its package."""
-    project = tmp_path / "project"
-    (project / "src" / "shop").mkdir(parents=True)
-    for name in ("pyproject.toml", lock, "src/shop/__init__.py"):
-        (project / name).touch()
-    start_repository(project)
-    copy(stand_in, project, skip_tasks=True)
-    lines = last_lines(capfd)
-    assert lines[-3].startswith(add)
-    assert lines[-2] == f'{run} -m shop.agentkit ask "hello" --model chat://offline/echo'
-    assert lines[-1].startswith("git add -A && git commit")
-    assert f"{run} -m pytest src/shop/agentkit" in lines
-
-
-def test_the_message_after_an_update_is_about_the_changes(
+def test_the_message_after_an_update_is_the_outcome(
     stand_in: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """An update ends with how to look at it and how to commit it."""
-    report(stand_in, '{"status": "conflicts", "summary": "1 to solve: a.py", "lines": []}')
+    """The hook has said how to go on; nobody needs to be told how to talk to the agent."""
+    report(stand_in, reported("conflicts", "solve these first: a.py"))
     start_repository(stand_in)
     git(stand_in, "tag", "v1.0.0")
     project = generate(stand_in, tmp_path / "my-agent", "v1.0.0")
-    (stand_in / "template" / "new.txt").write_text("new\n", encoding="utf-8")
     release(stand_in, "v2.0.0")
     run_update(project, defaults=True, overwrite=True, unsafe=True)
     lines = last_lines(capfd)
-    assert "TESTS: conflicts - 1 to solve: a.py" in lines
-    assert lines[-2:] == ["git diff HEAD", 'git add -A && git commit -m "Update from the template"']
+    assert lines[-2] == "CONFLICTS, solve these first: a.py"
+    assert lines[-1] == "Nothing was removed. Full output: .agentkit/post_gen.log"

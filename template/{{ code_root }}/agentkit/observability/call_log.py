@@ -29,6 +29,7 @@ from .call_text import (
     run_started_text,
     tool_finished_text,
 )
+from .debug_directory import make_directory
 from .logger import Logger
 from .records import (
     AttemptFinished,
@@ -208,7 +209,7 @@ class CallLog:
         except FileNotFoundError:
             if not flags & os.O_CREAT:
                 raise
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_directory(Path(path).parent, Path(self._directory).parent)
             return os.open(path, _APPEND | flags, 0o600)
 
 

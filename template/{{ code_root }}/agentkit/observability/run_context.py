@@ -16,6 +16,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from .call_log import CallLog
+from .debug_directory import make_directory
 from .logger import Logger
 from .records import Observer, Record
 from .redact import add_environment, exception_text, mask, safe_sanitize
@@ -69,7 +70,7 @@ class RunContext:
             text = json.dumps(safe_sanitize(content), indent=2, ensure_ascii=False)
         path = get_sub_debug_dir(self, stage_dir or "") / slug(name)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(path.parent, self.debug_dir)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
                 file.write(mask(text))

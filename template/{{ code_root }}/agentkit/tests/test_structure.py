@@ -21,7 +21,7 @@ LAYERS = (  # each may import what stands before it
 OPTIONAL = {
     *("observability.tracing", "tools.mcp_client", "content", "server", "durable", "mcp_server"),
     *("session.redis_store", "session.postgres_store", "session.layered_store"),
-    *(f"llm.providers.{sdk}" for sdk in ("openai", "anthropic", "google", "litellm")),
+    *(f"llm.providers.{sdk}" for sdk in ("openai", "anthropic", "google", "gemini", "litellm")),
 }
 LAZY = {"yaml", "genai_prices", "typer", "rich", "sqlite3", "mcp"}
 LONGEST = 250

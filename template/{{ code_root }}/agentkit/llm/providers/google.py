@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import warnings
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from importlib.util import find_spec
@@ -152,8 +153,7 @@ class Gemini:
             from google import genai
             from google.genai.types import HttpOptions
 
-            # It warns about both keys being set, and without a handler that goes to stderr.
-            logging.getLogger("google_genai").addHandler(logging.NullHandler())
+            _silence()
             transport = PooledTransport(self._provider, self._clients)
             options = HttpOptions(
                 base_url=self._address,
@@ -170,7 +170,7 @@ class Gemini:
         return self._sdk.aio.models
 
     def _body(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {"contents": wire_contents(request.messages, nested=not self._old)}
+        body: dict[str, Any] = {"contents": wire_contents(request.messages, self._old)}
         system = system_parts(request.messages)
         if system:
             body["systemInstruction"] = {"parts": system}
@@ -226,6 +226,12 @@ def _address(uri: ModelURI) -> tuple[str, str | None]:
     match = re.fullmatch(r"(.+?)(?:/(v\d\w*))?/*", base_url)
     assert match is not None
     return match[1], match[2]
+
+
+def _silence() -> None:
+    """Keep off stderr what the SDK says: that both keys are set, that a value is new to it."""
+    logging.getLogger("google_genai").addHandler(logging.NullHandler())
+    warnings.filterwarnings("ignore", r".* is not a valid \w+$", UserWarning, r"google\.genai\.")
 
 
 def _is_installed() -> bool:

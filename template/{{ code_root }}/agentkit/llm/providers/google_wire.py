@@ -28,13 +28,13 @@ _NAMES = {
 Json = dict[str, Any]
 
 
-def wire_contents(messages: Sequence[Message], *, nested: bool) -> list[Json]:
+def wire_contents(messages: Sequence[Message], old: bool) -> list[Json]:
     """Return the conversation as contents; neighbours of one role become one.
 
-    `nested` puts images of a tool's result into it, which newer models take; else they follow it.
+    `old` models take no images inside of tool results, and want no signatures.
     """
-    form = DIALECT if nested else f"{DIALECT} flat"
-    make = partial(_content, nested=nested)
+    form = f"{DIALECT} old" if old else DIALECT
+    make = partial(_content, old=old)
     contents: list[Json] = []
     for message in messages:
         if message.role == "system":
@@ -82,12 +82,12 @@ def _thinking(value: str | int, old: bool) -> Json:
     return {"thinkingLevel": value.upper(), "includeThoughts": True}
 
 
-def _content(message: Message, *, nested: bool) -> Json:
+def _content(message: Message, old: bool) -> Json:
     match message.role:
         case "assistant":
-            return {"role": "model", "parts": _said(message.parts)}
+            return {"role": "model", "parts": _said(message.parts, old)}
         case "tool":
-            return {"role": "user", "parts": _results(message.tool_results, nested)}
+            return {"role": "user", "parts": _results(message.tool_results, old)}
     parts = [_image(p) if isinstance(p, Image) else {"text": p.text} for p in _shown(message.parts)]
     return {"role": "user", "parts": parts}
 
@@ -96,17 +96,15 @@ def _shown(parts: Iterable[Part]) -> list[Text | Image]:
     return [p for p in parts if isinstance(p, Image) or (isinstance(p, Text) and p.text)]
 
 
-def _said(parts: Sequence[Part]) -> list[Json]:
+def _said(parts: Sequence[Part], old: bool) -> list[Json]:
     """Return what the model said, part by part, each signature where it came.
 
     Without its signature, reasoning is of no use to the model; another model's is none of its own.
     """
     said = [wire for wire in map(_said_part, parts) if wire is not None]
-    if not any("thoughtSignature" in wire for wire in said):
-        for wire in said:
-            if "functionCall" in wire:
-                wire["thoughtSignature"] = UNSIGNED
-                break
+    calls = [wire for wire in said if "functionCall" in wire]
+    if calls and not old and not any("thoughtSignature" in wire for wire in said):
+        calls[0]["thoughtSignature"] = UNSIGNED
     return said
 
 
@@ -126,7 +124,7 @@ def _said_part(part: Part) -> Json | None:
     return {"text": part.text, **wire} if part.text or wire else None
 
 
-def _results(results: Iterable[ToolResult], nested: bool) -> list[Json]:
+def _results(results: Iterable[ToolResult], old: bool) -> list[Json]:
     parts: list[Json] = []
     images: list[Json] = []
     for result in results:
@@ -139,10 +137,10 @@ def _results(results: Iterable[ToolResult], nested: bool) -> list[Json]:
             "name": _name(result.name),
             "response": {"error" if result.is_error else "output": text},
         }
-        if shown and nested:
-            response["parts"] = shown
-        else:
+        if old:
             images += shown
+        elif shown:
+            response["parts"] = shown
         parts.append({"functionResponse": response})
     return parts + images
 

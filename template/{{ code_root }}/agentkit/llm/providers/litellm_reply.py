@@ -69,7 +69,8 @@ class ReplyCollector:
             reply, message=self._with_replay(reply.message), usage=Usage(**self._counts)
         )
         if self._native == "refusal":
-            return dataclasses.replace(reply, finish_reason="refused", detail=self._native)
+            detail = reply.detail or self._native
+            return dataclasses.replace(reply, finish_reason="refused", detail=detail)
         if reply.finish_reason == "blocked":
             return dataclasses.replace(reply, detail=self._native)
         return reply

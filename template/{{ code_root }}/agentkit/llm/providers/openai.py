@@ -19,7 +19,6 @@ import httpx2
 
 from ...errors import ConfigError, LlmError
 from ...messages import Message, Reply
-from ...observability.redact import add_url_secrets
 from ...texts import clean, encode_json
 from ...tools.tool import Tool
 from ...transport import HttpClients
@@ -59,7 +58,6 @@ class OpenAiResponses:
 
     def __init__(self, uri: ModelURI, key: str | None, clients: HttpClients) -> None:
         base_url = uri.base_url or BASE_URL
-        add_url_secrets(base_url)
         check_address(base_url, uri)
         self._base_url, _, query = base_url.partition("?")
         self._query = dict(parse_qsl(query, keep_blank_values=True))
@@ -157,7 +155,8 @@ class OpenAiResponses:
     def _body(self, request: Request, stream: str = "") -> bytes:
         items = [message.once(self._dialect, self._encode) for message in request.messages]
         tail = "".join(f',"{name}":{text}' for name, text in self._tail(request).items())
-        return f'{self._head},"input":[{",".join(filter(None, items))}]{tail}{stream}}}'.encode()
+        text = f'{self._head},"input":[{",".join(filter(None, items))}]{clean(tail)}{stream}}}'
+        return text.encode()
 
     def _encode(self, message: Message) -> str:
         return wire_message(message, self._dialect)
@@ -165,7 +164,7 @@ class OpenAiResponses:
     def _tail(self, request: Request) -> dict[str, str]:
         """Return the fields besides the input, as JSON."""
         settings = self._settings(request.settings)
-        fields = {name: clean(encode_json(value)) for name, value in settings.items()}
+        fields = {name: encode_json(value) for name, value in settings.items()}
         if self._tools[0] is not request.tools:  # made once as long as a run passes the same ones
             self._tools = (request.tools, wire_tools(request.tools, request.warn))
         if self._tools[1]:

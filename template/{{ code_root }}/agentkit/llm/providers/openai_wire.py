@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
-from ...texts import clean, decode_json, encode_json
+from ...texts import decode_json, encode_json
 from ...tools.tool import Tool
 from ..schema import OutputSchema
 
@@ -30,7 +30,7 @@ def wire_message(message: Message, dialect: str) -> str:
             items = [_output(result) for result in message.tool_results]
         case role:
             items = [{"role": role, "content": _content(message.parts)}]
-    return clean(",".join(map(encode_json, items)))
+    return ",".join(map(encode_json, items))
 
 
 def _assistant(parts: Sequence[Part], dialect: str) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ def _id(call_id: str) -> str:
     """Return an id that is accepted, the same one for a call and its result."""
     if _CALL_ID.fullmatch(call_id):
         return call_id
-    return hashlib.sha256(clean(call_id).encode()).hexdigest()[:40]
+    return hashlib.sha256(call_id.encode()).hexdigest()
 
 
 def _output(result: ToolResult) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def wire_tools(tools: Sequence[Tool], warn: Callable[[str], None]) -> str:
             kept.append(encode_json(_function(tool)))
         except (TypeError, ValueError, RecursionError) as error:
             warn(f"openai: the tool {tool.name} is left out: {error}")
-    return f"[{clean(','.join(kept))}]" if kept else ""
+    return f"[{','.join(kept)}]" if kept else ""
 
 
 def _function(tool: Tool) -> dict[str, Any]:
@@ -133,4 +133,4 @@ def _add_items(schema: Any) -> None:
 def wire_format(schema: OutputSchema) -> str:
     """Return the `text` parameter that asks for an answer of this type, strict where possible."""
     wire = {"type": "json_schema", "name": schema.name, "schema": schema.strict or schema.schema}
-    return clean(encode_json({"format": {**wire, "strict": schema.strict is not None}}))
+    return encode_json({"format": {**wire, "strict": schema.strict is not None}})

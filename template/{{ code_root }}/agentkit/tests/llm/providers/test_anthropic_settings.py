@@ -136,7 +136,13 @@ def test_a_missing_package_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_each_event_loop_gets_its_own_client() -> None:
     """A provider that is used in one loop after another keeps working."""
+
+    async def ask_and_close() -> str:
+        reply = await made.complete(Request(HELLO))
+        await clients.aclose()
+        return reply.message.text
+
     with FakeMessages(["one", "two"]) as fake:
-        made = provider(fake)
-        texts = [asyncio.run(made.complete(Request(HELLO))).message.text for _ in range(2)]
-    assert texts == ["one", "two"]
+        clients = HttpClients(fake.transport)
+        made = create_provider(ModelURI.parse(MESSAGES), clients)
+        assert [asyncio.run(ask_and_close()) for _ in range(2)] == ["one", "two"]

@@ -131,6 +131,19 @@ async def test_thinking_that_is_bound_to_another_conversation_is_left_out(
     assert result.history[2].parts[0].replay is not None  # type: ignore[union-attr]
 
 
+async def test_what_was_refused_is_remembered_for_every_conversation(
+    requester: MakeRequester,
+) -> None:
+    """Two sessions of one requester cost one refused request each, not one at every turn."""
+    begun = [look_up("a"), "one", look_up("b"), "one"]
+    with FakeMessages([*begun, *["two"] * 4], refusals=2) as fake:
+        llm = requester(fake, MESSAGES)
+        histories = [(await ask(llm, False, [Message.user(word)])).history for word in "ab"]
+        for history in histories * 2:
+            await ask(llm, False, [Message.system("New."), *history, Message.user("more")])
+    assert len(fake.bodies) == 10
+
+
 async def test_another_refusal_is_not_tried_again(requester: MakeRequester) -> None:
     """Only what the API says of thinking leads to a second request."""
     with (

@@ -105,7 +105,10 @@ def test_a_property_may_be_named_like_a_keyword() -> None:
         ({"type": "string", "format": "date"}, {"type": "string", "format": "date"}),
         ({"type": "string", "format": "uuid"}, {"type": "string"}),
         ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
-        ({"allOf": [{"type": "string"}], "description": "d"}, {"type": "string", "description": "d"}),
+        (
+            {"allOf": [{"type": "string"}], "description": "d"},
+            {"type": "string", "description": "d"},
+        ),
         ({"type": "array", "items": True}, {"type": "array", "items": True}),
         ({"not": {"type": "string"}}, {}),
         ({"$ref": "#/$defs/Missing"}, {}),

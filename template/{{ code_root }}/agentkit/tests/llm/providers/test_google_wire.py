@@ -13,9 +13,9 @@ SIGNED = {"google": {"thought_signature": "c2ln"}}
 PNG = Image("image/png", "aGk=")
 
 
-def wire(*messages: Message, nested: bool = True) -> list[dict[str, Any]]:
+def wire(*messages: Message, old: bool = False) -> list[dict[str, Any]]:
     """Return the contents that messages become."""
-    return wire_contents(messages, nested=nested)
+    return wire_contents(messages, old)
 
 
 def said(*parts: Part) -> list[dict[str, Any]]:
@@ -75,11 +75,15 @@ def test_reasoning_without_a_signature_is_not_sent() -> None:
 def test_opaque_data_of_another_provider_is_never_sent() -> None:
     """Its call gets the signature that stands for none; one per step is enough."""
     foreign = {"anthropic": {"signature": "secret"}}
-    parts = said(
-        Thinking("hm", foreign), ToolCall("c1", "a", replay=foreign), ToolCall("c2", "b")
-    )
+    parts = said(Thinking("hm", foreign), ToolCall("c1", "a", replay=foreign), ToolCall("c2", "b"))
     assert "secret" not in repr(parts)
     assert [part.get("thoughtSignature") for part in parts] == [UNSIGNED, None]
+
+
+def test_older_models_want_no_signature_that_stands_for_none() -> None:
+    """Only newer ones insist."""
+    [content] = wire(Message("assistant", (ToolCall("c1", "a"),)), old=True)
+    assert "thoughtSignature" not in content["parts"][0]
 
 
 def test_malformed_arguments_are_sent_as_an_empty_object() -> None:
@@ -128,7 +132,7 @@ def test_images_of_a_result_are_part_of_it() -> None:
 def test_images_of_results_follow_all_results_for_older_models() -> None:
     """They refuse an image inside a result."""
     results = (ToolResult("c1", "a", (PNG,)), ToolResult("c2", "b", (Text("text"),)))
-    [content] = wire(Message("tool", results), nested=False)
+    [content] = wire(Message("tool", results), old=True)
     kinds = [next(iter(part)) for part in content["parts"]]
     assert kinds == ["functionResponse", "functionResponse", "inlineData"]
     assert content["parts"][0]["functionResponse"]["response"] == {"output": "(an image)"}

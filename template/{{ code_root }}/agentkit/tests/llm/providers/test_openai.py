@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -178,48 +176,20 @@ async def test_a_setting_of_one_request_is_refused_too() -> None:
         await provider(fake).complete(Request(HELLO, settings={"seed": 1}))
 
 
-@pytest.mark.parametrize(
-    ("base_url", "url"),
-    [
-        ("http://h:1/v1", "http://h:1/v1/responses"),
-        ("http://h/v1/", "http://h/v1/responses"),
-        ("https://h/v1?api-version=1", "https://h/v1/responses?api-version=1"),
-    ],
-)
-async def test_a_base_url_of_the_users_own(base_url: str, url: str) -> None:
-    """It needs no key, and its query stays."""
+async def test_a_turn_with_nothing_to_send_leaves_no_gap() -> None:
+    """Reasoning that led to nothing is left out, and the list of items stays a list."""
+    thought = Message("assistant", (Thinking("hm"),))
     with FakeResponses(["hi"]) as fake:
-        await provider(fake, f"responses://openai/m?baseURL={base_url}").complete(Request(HELLO))
-    assert fake.urls == [url]
+        await provider(fake).complete(Request([*HELLO, thought, *HELLO]))
+    assert fake.requests[0]["input"] == [{"role": "user", "content": "hello"}] * 2
 
 
-def test_a_missing_key_is_told_at_once() -> None:
-    """Before the first call, with the name of the variable."""
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
-        create_provider(ModelURI.parse("responses://openai/gpt-5-mini"), HttpClients())
-
-
-def test_a_missing_sdk_is_told_with_how_to_install_it(monkeypatch: Any) -> None:
-    """The adapter was generated, but the project's environment lacks the package."""
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(ConfigError, match="pip install openai"):
-        create_provider(ModelURI.parse(RESPONSES), HttpClients())
-
-
-async def test_the_environment_of_the_sdk_does_not_redirect_requests(monkeypatch: Any) -> None:
-    """The address is the URI's business alone."""
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://elsewhere.example/v1")
+async def test_half_characters_in_a_description_are_mended() -> None:
+    """Wherever text comes from, the body can be encoded."""
+    odd = Tool("odd", "\ud83d", {}, get_word.execute)
     with FakeResponses(["hi"]) as fake:
-        await provider(fake).complete(Request(HELLO))
-    assert fake.urls == ["https://api.openai.com/v1/responses"]
-
-
-async def test_the_sdk_prints_nothing(capfd: Any, caplog: Any) -> None:
-    """Neither to stdout nor to stderr, and no warning to a log."""
-    with FakeResponses(["hi"]) as fake, caplog.at_level(logging.WARNING):
-        await provider(fake).complete(Request(HELLO))
-    assert tuple(capfd.readouterr()) == ("", "")
-    assert caplog.records == []
+        await provider(fake).complete(Request(HELLO, (odd,)))
+    assert fake.requests[0]["tools"][0]["description"] == "\ufffd"
 
 
 async def test_each_message_is_encoded_once() -> None:

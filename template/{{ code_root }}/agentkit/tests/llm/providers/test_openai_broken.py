@@ -108,6 +108,7 @@ def test_broken_json_in_a_stream_is_malformed(event: bytes) -> None:
         ({"code": "rate_limit_exceeded", "message": "Slow down"}, RateLimited),
         ({"code": "insufficient_quota", "message": "no credit"}, QuotaExhausted),
         ({"code": "context_length_exceeded", "message": "too long"}, ContextTooLong),
+        ({"type": "invalid_request_error", "message": "context window exceeded"}, ContextTooLong),
         ({"code": "invalid_prompt", "message": "flagged"}, BadRequest),
         ({"code": "image_too_large", "message": "too large"}, BadRequest),
         ({"code": None, "type": "invalid_request_error", "message": "no"}, BadRequest),

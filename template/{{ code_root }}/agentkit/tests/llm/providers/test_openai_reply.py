@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ....llm.events import TextDelta
 from ....llm.providers.openai_reply import ReplyParser
 from ....messages import Reply, Text, Thinking, ToolCall, Usage
 
@@ -54,12 +55,19 @@ def test_reasoning_without_its_content_is_not_kept_for_sending() -> None:
 
 def test_only_what_may_be_sent_back_is_kept() -> None:
     """The API knows no status of reasoning in its input."""
-    item = {"type": "reasoning", "id": "rs_1", "encrypted_content": "g", "status": None}
+    more = {"status": "completed", "content": None}
+    item = {"type": "reasoning", "id": "rs_1", "encrypted_content": "g", **more}
     (thinking, _) = reply(item, MESSAGE).message.parts
     assert isinstance(thinking, Thinking)
     assert thinking.replay == {
         "d": {"summary": [], "type": "reasoning", "id": "rs_1", "encrypted_content": "g"}
     }
+
+
+def test_half_characters_in_deltas_are_mended() -> None:
+    """Whoever shows them must be able to encode them."""
+    event = rb'{"type":"response.output_text.delta","delta":"\ud83d"}'
+    assert parser().feed(event) == TextDelta("\ufffd")
 
 
 def test_the_phase_of_a_text_is_kept() -> None:
@@ -69,8 +77,8 @@ def test_the_phase_of_a_text_is_kept() -> None:
     )
 
 
-@pytest.mark.parametrize("raw", ["", "null", "{}"])
-def test_a_call_without_arguments_has_none(raw: str) -> None:
+@pytest.mark.parametrize("raw", ["", "null", "{}", None])
+def test_a_call_without_arguments_has_none(raw: str | None) -> None:
     """However the model says it."""
     (call,) = reply({**CALL, "arguments": raw}).message.tool_calls
     assert (call.arguments, call.malformed) == ({}, None)

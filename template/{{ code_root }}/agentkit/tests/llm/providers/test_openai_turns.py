@@ -102,6 +102,16 @@ async def test_reasoning_of_one_model_is_not_sent_to_another(requester: MakeRequ
     assert kinds(fake, 3) == ["user", "function_call", "function_call_output"]
 
 
+async def test_reasoning_is_not_sent_to_another_server(requester: MakeRequester) -> None:
+    """A model of the same name elsewhere is not the one that can read it."""
+    elsewhere = f"{RESPONSES}&baseURL=http://localhost:1234/v1"
+    with FakeResponses([look_up("a"), "one"]) as here, FakeResponses(["two"]) as there:
+        history = (await ask(requester(here, RESPONSES), False, HELLO)).history
+        await ask(requester(there, elsewhere), False, [*history, Message.user("more")])
+    assert kinds(here, 1).count("reasoning") == 1
+    assert kinds(there, 0).count("reasoning") == 0
+
+
 async def test_a_session_of_another_model_goes_on(requester: MakeRequester) -> None:
     """Its calls and results are sent, its reasoning waits for its own model."""
     with FakeResponses([look_up("a"), "one", look_up("b"), "two", "three"]) as fake:
@@ -144,12 +154,13 @@ async def test_a_refusal_ends_the_run_without_a_correction(requester: MakeReques
 @pytest.mark.parametrize(
     ("reason", "finish"), [("length", "length"), ("content_filter", "blocked")]
 )
+@pytest.mark.parametrize("streaming", [False, True])
 async def test_a_reply_that_ends_early_is_told(
-    reason: str, finish: str, requester: MakeRequester
+    reason: str, finish: str, streaming: bool, requester: MakeRequester
 ) -> None:
     """With what came so far."""
     with FakeResponses([answer("Hel", finish_reason=reason)]) as fake:
-        result = await requester(fake, RESPONSES)(HELLO)
+        result = await ask(requester(fake, RESPONSES), streaming, HELLO)
     assert (result.finish_reason, result.text) == (finish, "Hel")
 
 
@@ -195,5 +206,10 @@ def test_one_requester_serves_one_loop_after_another() -> None:
     """The SDK's client belongs to a loop, so each gets its own."""
     with FakeResponses(["one", "two"]) as fake:
         llm = create_llm_requester(RESPONSES, transport=fake.transport)
-        texts = [asyncio.run(llm(HELLO)).text for _ in range(2)]
+
+        async def run() -> str:
+            async with llm:
+                return (await llm(HELLO)).text
+
+        texts = [asyncio.run(run()) for _ in range(2)]
     assert texts == ["one", "two"]

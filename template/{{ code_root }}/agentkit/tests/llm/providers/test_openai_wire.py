@@ -118,6 +118,12 @@ def test_an_id_of_another_provider_is_made_legal(call_id: str) -> None:
     assert call["call_id"].isalnum()
 
 
+def test_an_id_that_is_accepted_stays_as_it_is() -> None:
+    """The provider's own can be found again in its logs."""
+    call_id = "call_" + "x" * 59
+    assert items("assistant", ToolCall(call_id, "f"))[0]["call_id"] == call_id
+
+
 @pytest.mark.parametrize(
     ("name", "legal"), [("get.word", "get_word"), ("x" * 70, "x" * 64), ("", "unknown")]
 )
