@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def _refuse(constant: str) -> NoReturn:

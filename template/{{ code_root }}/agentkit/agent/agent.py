@@ -87,7 +87,8 @@ class Agent:
     ) -> GenerateResult:
         """Answer, and return how it went; `session` is an id, or None for the agent's own.
 
-        Raises `LlmError` when the provider fails; the conversation stays as far as it came.
+        Raises `LlmError` when the provider fails; the conversation stays as far as it came. A turn
+        without a first reply (failed, empty, refused without a word) leaves no trace in it.
         """
         events = self.stream(input, session, schema, ctx, deltas=False)
         async for event in events:

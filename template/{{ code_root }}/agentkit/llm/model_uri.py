@@ -1,6 +1,6 @@
 """Model URIs: `[protocol://]provider/model[?params]`, the one string that configures a model.
 
-    chat://openai/gpt-5-mini?timeout=60000&temperature=0.2
+    chat://openai/gpt-6-luna?timeout=60000&temperature=0.2
     ollama/qwen3:8b
     vllm/meta-llama/Llama-3.1-8B?baseURL=http://localhost:8000/v1
 
@@ -145,14 +145,14 @@ class ModelURI:
 
 
 def _check(protocol: str | None, provider: str, model: str) -> None:
-    form = "expected [protocol://]provider/model[?params], such as chat://openai/gpt-5-mini"
+    form = "expected [protocol://]provider/model[?params], such as chat://openai/gpt-6-luna"
     if protocol is not None and protocol not in PROTOCOLS:
         known = " and ".join(f"{name}://" for name in PROTOCOLS)
         raise ConfigError(f"model URI: unknown protocol {mask(protocol)!r}; known: {known}")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", provider):
         raise ConfigError(f"model URI: no provider before the first '/'; {form}")
     if not model or re.search(r"[\s\x00-\x1f]", model):
-        raise ConfigError(f"model URI: no model after {mask(provider)}/; {form}")
+        raise ConfigError(f"model URI: no model after the provider; {form}")
 
 
 def _parameters(query: str) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+import logging
 import os
 import re
 import traceback
 from collections.abc import Mapping
 from datetime import date, time, timedelta
 from enum import Enum
+from math import isfinite
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlsplit
@@ -27,6 +29,10 @@ SHORTEST = 6  # shorter "keys" are placeholders such as "none"; masking them wou
 LONGEST_TEXT = 100_000  # characters of one value kept in a log or artifact
 LONGEST_INT = 10_000  # bits; Python refuses to write out much longer ones
 DEEPEST = 20
+_LIBRARY_LOGGERS = (
+    *("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.proxy", "httpx"),
+    *("openai._base_client", "anthropic._base_client", "google_genai.models", "LiteLLM"),
+)
 
 _forms: dict[str, None] = {}  # every spelling of every known secret, longest first
 
@@ -42,9 +48,11 @@ _SHAPES = (
     (re.compile(r"(?i)\b(bearer|(?<=authorization: )basic)\s+[\w.~+/=-]{6,}"), rf"\1 {MASK}"),
     (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), rf"\1:{MASK}@"),
     (re.compile(rf"(?i)([\"']{_NAME}[\"']\s*:\s*[\"'])[^\"']+"), rf"\1{MASK}"),
-    (re.compile(r"\bsk-[A-Za-z0-9_-]{16,}"), MASK),
+    (re.compile(r"\b(?:sk-|gsk_|AIza|xai-|hf_|pplx-|csk-)[A-Za-z0-9_-]{16,}"), MASK),
 )
-_HINTS = re.compile(r"[=:]|sk-|(?i:bearer)")  # every shape has one of these
+_HINTS = re.compile(
+    r"[=:]|sk-|gsk_|AIza|xai-|hf_|pplx-|(?i:bearer)"
+)  # each has one
 
 
 def add_secret(value: str | None) -> None:
@@ -53,8 +61,27 @@ def add_secret(value: str | None) -> None:
     if not value or len(value) < SHORTEST or value in _forms:
         return
     forms = {value, *_spellings(value), *_forms}
+    if not _forms:
+        _guard_libraries()
     # Replaced, not changed: another thread may be masking with the old one.
     _forms = dict.fromkeys(sorted(forms, key=len, reverse=True))
+
+
+class _MaskingFilter(logging.Filter):
+    """Keeps known secrets out of what the libraries below us log, such as a URL with a key."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        masked = mask_known(text)
+        if masked != text:
+            record.msg, record.args = masked, ()
+        return True
+
+
+def _guard_libraries() -> None:
+    """Filters of a logger do not hold for those below it, so each one that writes is named."""
+    for name in _LIBRARY_LOGGERS:
+        logging.getLogger(name).addFilter(_MaskingFilter())
 
 
 def add_url_secrets(url: str) -> None:
@@ -117,6 +144,8 @@ def _sanitize(value: Any, path: tuple[int, ...]) -> Any:
     if value is None or (isinstance(value, (bool, int, float)) and not isinstance(value, Enum)):
         if isinstance(value, int) and value.bit_length() > LONGEST_INT:
             return f"[int: {value.bit_length()} bits]"
+        if isinstance(value, float) and not isfinite(value):
+            return str(value)  # "nan", "inf": JSON has no such numbers
         return value
     if isinstance(value, str) and not isinstance(value, Enum):
         return shorten(mask(clean(value)))

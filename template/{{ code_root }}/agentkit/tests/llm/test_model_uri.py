@@ -119,8 +119,8 @@ def test_a_blank_key_counts_as_missing(key: str) -> None:
     ("text", "problem"),
     [
         ("", "no provider"),
-        ("openai", "no model after openai/"),
-        ("openai/", "no model after openai/"),
+        ("openai", "no model after the provider"),
+        ("openai/", "no model after the provider"),
         ("chat://", "no provider"),
         ("/gpt-5", "no provider"),
         ("openai:gpt-4", "no provider"),
@@ -232,3 +232,11 @@ def test_errors_never_echo_what_may_be_a_secret(text: str) -> None:
     for error in (caught.value, caught.value.__cause__, caught.value.__context__):
         shown += repr(error)
     assert SECRET not in shown
+
+
+@pytest.mark.parametrize("key", ["gsk_abcdefghijklmnop1234567890ABCDEFG", "sk-SECRETxyz"])
+def test_a_key_in_place_of_a_uri_is_not_repeated(key: str) -> None:
+    """AGENT_MODEL set to the key is an easy mistake."""
+    with pytest.raises(ConfigError) as caught:
+        ModelURI.parse(key)
+    assert key.lower() not in str(caught.value).lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -149,3 +150,17 @@ def test_long_text_keeps_head_and_tail() -> None:
     assert short.endswith("bbb")
     assert f"{LONGEST_TEXT} characters left out" in short
     assert shorten("a" * LONGEST_TEXT) == "a" * LONGEST_TEXT
+
+
+def test_a_library_does_not_log_a_known_secret(caplog: pytest.LogCaptureFixture) -> None:
+    """httpx2 logs the whole URL of each request at INFO, a key in its query included."""
+    add_secret("canary-key-12345")
+    with caplog.at_level("INFO", logger="httpx2"):
+        logging.getLogger("httpx2").info("HTTP Request: %s", "http://h/v1?key=canary-key-12345")
+    assert caplog.messages == ["HTTP Request: http://h/v1?key=***"]
+
+
+@pytest.mark.parametrize("key", ["gsk_" + "a1" * 12, "AIza" + "b2" * 12, "sk-ant-" + "c3" * 12])
+def test_what_looks_like_a_key_is_masked_in_an_error(key: str) -> None:
+    """A key that was pasted into the wrong place is not known as one, but has its shape."""
+    assert key not in mask(f"no model after {key}/")

@@ -49,6 +49,7 @@ class Settings(BaseModel):
         (Color.RED, "red"),
         (date(2025, 1, 2), "2025-01-02"),
         (datetime(2025, 1, 2, tzinfo=UTC), "2025-01-02T00:00:00+00:00"),
+        ({"x": float("nan"), "y": float("-inf")}, {"x": "nan", "y": "-inf"}),
         (timedelta(minutes=1), 60.0),
         (Path("a") / "b.txt", str(Path("a/b.txt"))),
         (Config("http://h", "canary"), {"url": "http://h", "api_key": "***"}),

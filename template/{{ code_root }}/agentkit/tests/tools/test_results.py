@@ -47,6 +47,7 @@ async def result_of(value: Any) -> ToolResult:
         ("", "(no output)"),
         (None, "(no output)"),
         (7, "7"),
+        ({"x": float("nan"), "y": [float("inf")]}, '{"x":"NaN","y":["Infinity"]}'),
         (True, "true"),
         ({"a": "nghĩa 🌍"}, '{"a":"nghĩa 🌍"}'),
         ([1, "b", None], '[1,"b",null]'),
