@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from operator import add
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from .texts import clean, clean_json, encode_json
 
@@ -217,8 +218,7 @@ def _weight(part: Part) -> int:
             return IMAGE_WEIGHT
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of calls. Input includes what came from a cache, output includes reasoning."""
 
     input_tokens: int = 0
@@ -232,8 +232,8 @@ class Usage:
         """Input and output together."""
         return self.input_tokens + self.output_tokens
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+    def __add__(self, other: Usage) -> Usage:  # type: ignore[override]
+        return Usage(*map(add, self, other))
 
 
 @dataclass(frozen=True, slots=True)

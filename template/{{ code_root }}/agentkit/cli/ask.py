@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import sys
 
@@ -62,7 +61,7 @@ def _summary(conversation: Conversation, result: GenerateResult) -> dict[str, ob
         "model": result.model,
         "finish_reason": result.finish_reason,
         "steps": len(result.steps),
-        "usage": dataclasses.asdict(result.usage),
+        "usage": result.usage._asdict(),
         "cost": result.estimated_cost,
         "session": conversation.session,
         "run_id": conversation.ctx.run_id,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
@@ -63,7 +62,7 @@ class ToolRegistry:
         try:
             tool, arguments = self._prepare(call)
             await _approved(tool, call, approve)
-            ctx = dataclasses.replace(ctx or ToolContext(), call=call)
+            ctx = ctx.of(call) if ctx else ToolContext(call=call)
             async with asyncio.timeout(tool.timeout):
                 value = await _inner(tool, arguments, ctx)
         except _Failed as failure:

@@ -30,6 +30,10 @@ class ToolContext:
     call: ToolCall | None = None
     run: RunContext | None = None
 
+    def of(self, call: ToolCall) -> ToolContext:
+        """Return the context of one call."""
+        return ToolContext(self.session_id, self.user_id, self.metadata, call, self.run)
+
 
 Execute = Callable[[dict[str, Any], ToolContext], Awaitable[Any]]
 Validate = Callable[[dict[str, Any]], dict[str, Any]]
