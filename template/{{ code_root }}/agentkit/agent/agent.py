@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import AgentError, ConfigError
 from ..llm.events import Appended, Event, Finished
+from ..llm.provider import Provider
 from ..llm.requester import LlmRequester, create_llm_requester
 from ..llm.result import GenerateResult, Limits
 from ..messages import Message, Text
@@ -25,13 +26,15 @@ from .tool_sources import ToolSource, connect_all, disconnect_all
 DEFAULT_SESSION = "default"
 SESSIONS_KEPT = 1_000  # the rest is read from the store again when it is needed
 
+Llm = LlmRequester | Provider | str | Sequence[str]
 SystemPrompt = str | Callable[[ToolContext], str | Awaitable[str]]
 
 
 class Agent:
     """Runs conversations over a requester; holds no history itself, sessions do.
 
-    `llm` is a requester, or one or more model URIs; what the agent makes itself it also closes.
+    `llm` is a requester, one or more model URIs, or a provider such as `ScriptedProvider`; what
+    the agent makes itself it also closes.
     `compactor`, `limits`, `approve` and `max_steps` are those of `LlmRequester`; `system_prompt`
     may be a function of the conversation's context. Many sessions run at once, each of them one
     turn at a time.
@@ -39,7 +42,7 @@ class Agent:
 
     def __init__(
         self,
-        llm: LlmRequester | str | Sequence[str],
+        llm: Llm,
         *,
         mcp_clients: Iterable[ToolSource] = (),
         ctx: RunContext | None = None,
@@ -52,11 +55,8 @@ class Agent:
         store: SessionStore | None = None,
     ) -> None:
         self._owns_llm = not isinstance(llm, LlmRequester)
-        if not isinstance(llm, LlmRequester):
-            ctx = ctx or create_run_context()
-            llm = create_llm_requester(llm, ctx.logger, None, ctx)
-        self.llm = llm
-        self.ctx = ctx or llm.ctx
+        self.llm = llm if isinstance(llm, LlmRequester) else _requester(llm, ctx)
+        self.ctx = ctx or self.llm.ctx
         self.tools = ToolRegistry(tools.schemas() if isinstance(tools, ToolRegistry) else tools)
         self.store = store or MemorySessionStore()
         self.approve = approve
@@ -214,6 +214,13 @@ class Agent:
         assert callable(self._system_prompt)
         text = self._system_prompt(context)
         return Message.system(await text if inspect.isawaitable(text) else text)
+
+
+def _requester(llm: Provider | str | Sequence[str], ctx: RunContext | None) -> LlmRequester:
+    ctx = ctx or create_run_context()
+    if isinstance(llm, (str, Sequence)):
+        return create_llm_requester(llm, ctx.logger, None, ctx)
+    return create_llm_requester("chat://offline/provider", ctx.logger, None, ctx, provider=llm)
 
 
 def _user_message(input: str | Message) -> Message:

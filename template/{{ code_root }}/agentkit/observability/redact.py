@@ -137,7 +137,7 @@ def exception_text(error: BaseException) -> str:
     """Return type and message of an exception, masked; groups are unwrapped to their root cause."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return mask(f"{type(error).__name__}: {_message(error)}")
+    return mask(f"{type(error).__name__}: {_message(error)}".rstrip(": "))
 
 
 def _sanitize(value: Any, path: tuple[int, ...]) -> Any:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from ...agent.agent import Agent
 from ...errors import AgentError, ConfigError
+from ...llm.providers.offline import ScriptedProvider
 from ...messages import Image, Message, Text
 from ...observability.cost_tracker import CostTracker
 from ...observability.run_context import RunContext, create_run_context
@@ -242,3 +243,11 @@ def test_a_uri_that_is_wrong_is_refused_at_once() -> None:
     """The error is the URI's own, in one line."""
     with pytest.raises(ConfigError, match="nonsense"):
         Agent(f"{MODEL}&nonsense=1")
+
+
+async def test_a_provider_stands_for_a_model(ctx: RunContext) -> None:
+    """A script in place of a model is all that a test of one's own agent needs."""
+    with ScriptedProvider(["hi"]) as script:
+        async with Agent(script, ctx=ctx, system_prompt="Be brief.") as agent:
+            assert await agent.chat("hello") == "hi"
+    assert [m.text for m in script.requests[0].messages] == ["Be brief.", "hello"]

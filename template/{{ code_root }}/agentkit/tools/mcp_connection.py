@@ -1,0 +1,251 @@
+"""One life of a session with an MCP server, from the handshake to its end, in a task of its own.
+
+The SDK's client must be left in the task that entered it, while callers connect, call and
+disconnect from wherever they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AgentkitError, ConfigError
+from ..observability.redact import exception_text, mask, shorten
+from ..retry import Backoff
+from .mcp_http import LOST, NOT_SENT
+from .registry import describe_errors
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.types import CallToolResult, Tool
+
+MOST_PAGES = 100
+MOST_TOOLS = 1_000
+LONGEST_REASON = 500  # characters
+CLOSING = 8.0  # seconds a session gets to end before it is cancelled
+LAST_NEWS = 0.5  # seconds to learn why a session broke off
+
+Report = Callable[[float, float | None, str | None], Awaitable[None]]
+OpenTransport = Callable[[Callable[[str], None]], AbstractAsyncContextManager[Any]]
+
+
+class McpServerError(AgentkitError):
+    """An MCP server could not be reached or broke off; the message says which and why."""
+
+
+class NotSent(Exception):
+    """The server did not take a call: it can be sent again."""
+
+
+class Connection:
+    """Connects at once; `ready()` waits for it, `over` tells when it is of no use any more.
+
+    `open_transport(lost)` yields the SDK's message streams. Until there is a list of tools, `limit`
+    seconds may pass.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        open_transport: OpenTransport,
+        mode: str,
+        limit: float,
+        backoff: Backoff,
+        warn: Callable[[str], None],
+    ) -> None:
+        self.problem: str | None = None  # why it is over
+        self.failed = False  # it was never ready
+        self.refused_probe = False  # it broke off before it said anything
+        self.seconds = 0.0  # that a failure took
+        self.ended_at = 0.0
+        self.tools: list[Tool] = []
+        self._name = name
+        self._open_transport = open_transport
+        self._mode = mode
+        self._limit = limit
+        self._backoff = backoff
+        self._warn = warn
+        self._client: Client | None = None
+        self._is_old = False  # the list of tools
+        self._listing = asyncio.Lock()
+        self._ready = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._task = self._loop.create_task(self._own(), name=f"mcp:{name}")
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, is ending, or belongs to an event loop that is not this one."""
+        other_loop = self._loop is not asyncio.get_running_loop()
+        return other_loop or self._stop.is_set() or self._task.done()
+
+    async def ready(self) -> None:
+        """Wait until it can be used. Raises `McpServerError` when that fails."""
+        await self._ready.wait()
+        if self._client is None:
+            raise McpServerError(f"MCP server {self._name}: {self.problem or 'it was closed'}")
+
+    async def refresh(self) -> None:
+        """Ask for the tools again if the server said that they changed.
+
+        Raises `McpServerError` when it does not tell them.
+        """
+        async with self._listing:
+            if not self._is_old or self._client is None:
+                return
+            self._is_old = False
+            try:
+                async with asyncio.timeout(self._limit):
+                    self.tools = await self._list_tools(self._client)
+            except Exception as error:
+                self._is_old = True
+                raise McpServerError(f"MCP server {self._name}: {self._reason(error)}") from None
+
+    async def call(self, tool: str, arguments: dict[str, Any], report: Report) -> CallToolResult:
+        """Call a tool once.
+
+        Raises `NotSent` when the server cannot have seen the call, `McpServerError` when the
+        connection broke and it may have, and the SDK's `MCPError` for what the server refuses.
+        """
+        from mcp import MCPError
+
+        client = self._client
+        if client is None:
+            raise NotSent(self.problem)
+        try:
+            return await client.call_tool(tool, arguments, progress_callback=report)
+        except MCPError as error:
+            reason = error.message
+            if error.code == NOT_SENT:
+                self.end(reason)
+                raise NotSent(reason) from None
+            if error.code != LOST or not (self.over or reason == "Connection closed"):
+                raise
+        if self.problem is None:
+            await asyncio.wait({self._task}, timeout=LAST_NEWS)
+        self.end(reason)
+        raise McpServerError(
+            f"MCP server {self._name}: the connection broke during the call, which may have run "
+            f"and is not sent again: {self.problem}"
+        )
+
+    def end(self, reason: str) -> None:
+        """Let it end, without waiting for that."""
+        self.problem = self.problem or shorten(mask(reason), LONGEST_REASON)
+        self._stop.set()
+
+    async def close(self) -> None:
+        """End it and wait until nothing of it is left."""
+        if self._loop is not asyncio.get_running_loop():
+            return  # it went with its loop
+        self.end("it was closed")
+        await asyncio.wait({self._task}, timeout=CLOSING)
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=CLOSING)
+
+    async def _own(self) -> None:
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._limit) as limit, self._new_client() as client:
+                self.tools = await self._list_tools(client)
+                limit.reschedule(None)
+                self._client = client
+                self._ready.set()
+                await self._until_stopped(client)
+        except Exception as error:
+            self.end(self._reason(error))
+        finally:
+            self.failed = self._client is None
+            self._client = None
+            self.ended_at = time.monotonic()
+            self.seconds = self.ended_at - started
+            self._stop.set()
+            self._ready.set()
+
+    def _new_client(self) -> Client:
+        from mcp import Client
+        from mcp.types import Implementation
+
+        return Client(
+            self._open_transport(self.end),
+            mode=self._mode,
+            cache=None,
+            client_info=Implementation(name="agentkit", version="1"),
+            message_handler=self._on_message,
+        )
+
+    async def _on_message(self, message: Any) -> None:
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            self._is_old = True
+
+    async def _until_stopped(self, client: Client) -> None:
+        listening = asyncio.create_task(self._listen(client))
+        try:
+            await self._stop.wait()
+        finally:
+            listening.cancel()
+            await asyncio.wait({listening})
+
+    async def _listen(self, client: Client) -> None:
+        """Keep a subscription open where the protocol wants one to tell that tools changed."""
+        from mcp import MCPError
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+
+        for attempt in range(1, 8):
+            try:
+                async with client.listen(tools_list_changed=True) as subscription:
+                    self._is_old = True  # what changed before was not heard
+                    async for _ in subscription:
+                        self._is_old = True
+            except (ListenNotSupportedError, MCPError):
+                return
+            except (SubscriptionLost, TimeoutError):
+                pass
+            await self._backoff.sleep(self._backoff.delay(attempt))
+
+    async def _list_tools(self, client: Client) -> list[Tool]:
+        tools: dict[str, Tool] = {}
+        if client.server_capabilities.tools is None:
+            return []
+        cursor, seen = None, set()
+        for _ in range(MOST_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            for tool in page.tools:
+                tools.setdefault(tool.name, tool)
+            cursor = page.next_cursor
+            if not cursor:
+                return list(tools.values())
+            if cursor in seen or len(tools) > MOST_TOOLS:
+                break
+            seen.add(cursor)
+        kept = list(tools.values())[:MOST_TOOLS]
+        self._warn(f"its list of tools has no end; the first {len(kept)} are used")
+        return kept
+
+    def _reason(self, error: BaseException) -> str:
+        """Return the root cause in a line."""
+        from mcp import MCPError
+        from pydantic import ValidationError
+
+        error = _root(error)
+        if isinstance(error, MCPError):
+            self.refused_probe = self._mode == "auto" and error.code == LOST
+            return error.message
+        if isinstance(error, TimeoutError):
+            return f"no answer within {self._limit:g} s"
+        if isinstance(error, ValidationError):
+            return f"it breaks the protocol: {describe_errors(error)}"
+        return str(error) if isinstance(error, ConfigError) else exception_text(error)
+
+
+def _root(error: BaseException) -> BaseException:
+    """Return the cause in a group; that the session was closed is only what followed from it."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    causes = [_root(inner) for inner in error.exceptions]
+    telling = (cause for cause in causes if getattr(cause, "code", None) != LOST)
+    return next(telling, causes[0])

@@ -1,0 +1,198 @@
+"""An MCP server behind HTTP: streamable HTTP or the older SSE, with failures told for what they are.
+
+The SDK ends a whole session when one request cannot be sent, and drops the status of a refusal.
+The client here turns both into the error of that one request, and says whether the server may
+have seen it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import httpx2
+
+from ..errors import ConfigError
+from ..observability.redact import add_secret, add_url_secrets, exception_text, mask
+from ..texts import clean
+
+LARGEST = 16 * 1024 * 1024  # bytes of one message
+LONGEST_REFUSAL = 64 * 1024  # bytes read of an answer with an error status
+CONNECT = 10.0  # seconds to be connected
+SMALL = 5.0  # seconds for what has no answer: notifications, the end of a session
+
+NOT_SENT = -32055  # our own code: the server did not take the request, it can be sent again
+LOST = -32000  # the SDK's code for a connection that broke: the request may have been seen
+REFUSED = -32603  # the code for an error of the server
+
+
+@dataclass(frozen=True, slots=True)
+class HttpServer:
+    """A server at a URL; `headers` go with every request. `sse` is the transport before 2025."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    type: Literal["http", "sse"] = "http"
+
+    def __post_init__(self) -> None:
+        add_url_secrets(self.url)
+        for value in self.headers.values():
+            add_secret(value)
+            add_secret(value.rpartition(" ")[2])  # of "Bearer …"
+        if not self.url.startswith(("http://", "https://")):
+            raise ConfigError(f"url {mask(self.url)!r}: it must begin with http:// or https://")
+
+
+@asynccontextmanager
+async def http_transport(
+    server: HttpServer,
+    lost: Callable[[str], None],
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> AsyncIterator[Any]:
+    """Yield the SDK's pair of message streams; with `transport` (tests) requests go there.
+
+    `lost(reason)` is called when a message could not be delivered and the session is over.
+    """
+    from mcp.client.sse import sse_client
+    from mcp.client.streamable_http import streamable_http_client
+
+    def client(**_: Any) -> httpx2.AsyncClient:
+        return _Client(
+            lost if server.type == "sse" else None,
+            headers={"accept-encoding": "identity", **server.headers},
+            timeout=httpx2.Timeout(None, connect=CONNECT),
+            transport=transport,
+        )
+
+    if server.type == "sse":
+        async with sse_client(server.url, httpx_client_factory=client) as streams:
+            yield streams
+    else:
+        async with (
+            client() as http,
+            streamable_http_client(
+                server.url, http_client=http, max_sse_event_size=LARGEST
+            ) as streams,
+        ):
+            yield streams
+
+
+class _Client(httpx2.AsyncClient):
+    def __init__(self, lost: Callable[[str], None] | None, **options: Any) -> None:
+        super().__init__(**options)
+        self._lost = lost
+
+    async def send(
+        self,
+        request: httpx2.Request,
+        *,
+        stream: bool = False,
+        auth: Any = httpx2.USE_CLIENT_DEFAULT,
+        follow_redirects: Any = httpx2.USE_CLIENT_DEFAULT,
+    ) -> httpx2.Response:
+        """Send; a message that fails is answered with an error in the form of the protocol."""
+        limit = None if request.method == "GET" or _has_answer(request) else SMALL
+        try:
+            async with asyncio.timeout(limit):
+                response = await super().send(
+                    request, stream=stream, auth=auth, follow_redirects=follow_redirects
+                )
+        except Exception as error:
+            if request.method != "POST":
+                raise
+            return self._failed(request, *_failure(error))
+        return response if request.method != "POST" else await self._checked(request, response)
+
+    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            return self._failed(request, LOST, "it sent a compressed answer, which was not asked")
+        if response.status_code >= 400:
+            return await self._refused(request, response)
+        response.stream = _Bounded(response)
+        return response
+
+    async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Return the server's own error message, or one that tells the status and the answer."""
+        body = await _beginning(response)
+        # The protocol asks for 404 where a session is unknown; much copied servers say 400.
+        expired = "mcp-session-id" in request.headers and (
+            response.status_code == 404
+            or (response.status_code == 400 and b"session" in body.lower())
+        )
+        if expired:
+            return self._failed(request, NOT_SENT, "the session has expired")
+        if _is_error(body) and self._lost is None:
+            return httpx2.Response(
+                response.status_code,
+                headers={"content-type": "application/json"},
+                content=body,
+                request=request,
+            )
+        text = " ".join(clean(body.decode(errors="replace")).split())[:300]
+        reason = f"HTTP {response.status_code} {response.reason_phrase}: {text}".rstrip(": ")
+        return self._failed(request, REFUSED, mask(reason))
+
+    def _failed(self, request: httpx2.Request, code: int, reason: str) -> httpx2.Response:
+        if self._lost is not None:  # SSE: answers come on another stream, which cannot tell
+            self._lost(reason)
+        error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}}
+        return httpx2.Response(502, json=error, request=request)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends with an error when it is no stream of events and larger than a message."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream = response.stream
+        events = response.headers.get("content-type", "").startswith("text/event-stream")
+        self._left = None if events else LARGEST
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            if self._left is not None:
+                self._left -= len(chunk)
+                if self._left < 0:  # a kind of error that the SDK turns into one of the request
+                    raise httpx2.StreamError(f"more than {LARGEST // 1024**2} MB")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    body = b""
+    try:
+        async with asyncio.timeout(SMALL):
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) > LONGEST_REFUSAL:
+                    break
+    except (httpx2.TransportError, TimeoutError):
+        pass  # the status is enough
+    finally:
+        await response.aclose()
+    return body[:LONGEST_REFUSAL]
+
+
+def _failure(error: Exception) -> tuple[int, str]:
+    unsent = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError))
+    return NOT_SENT if unsent else LOST, exception_text(error)
+
+
+def _has_answer(request: httpx2.Request) -> bool:
+    message = json.loads(request.content or "{}")
+    return "method" in message and "id" in message
+
+
+def _is_error(body: bytes) -> bool:
+    try:
+        message = json.loads(body)
+        return isinstance(message["error"]["code"], int)
+    except (ValueError, TypeError, KeyError):
+        return False
