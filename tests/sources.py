@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from answers import CI, MODULES, SDKS, Answers
+from answers import CI, MODULES, SDKS, UNFINISHED, Answers
 
 ROOT = Path(__file__).parent.parent
 PARTS = ("copier.yml", "reserved.txt", "hooks", "template")
@@ -69,16 +70,18 @@ def expected_files(
     answers: Answers, code_root: str = "src/my_agent", *, foreign: bool = False
 ) -> set[str]:
     """Return the files that a project with these answers consists of."""
-    excluded = _patterns_not_chosen(answers)
-    if foreign:
-        excluded += [*USERS_FILES, "pyproject.toml", ".github/*"]
-    else:
-        excluded.append(REQUIREMENTS)
+    kind = (*USERS_FILES, "pyproject.toml", ".github/*") if foreign else (REQUIREMENTS,)
+    excluded = (*kind, *UNFINISHED)
     return {
         in_project(name, code_root)
         for name in template_files()
-        if not any(fnmatchcase(name, f"*{pattern}") for pattern in excluded)
+        if not matches(name, excluded) and _is_chosen(name, answers)
     }
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Tell whether a path of the template ends as one of the patterns says."""
+    return any(fnmatchcase(name, f"*{pattern}") for pattern in patterns)
 
 
 def files_of(project: Path) -> set[str]:
@@ -87,7 +90,9 @@ def files_of(project: Path) -> set[str]:
     return {name for name in names if not name.startswith(".git/")}
 
 
-def _patterns_not_chosen(answers: Answers) -> list[str]:
+def _is_chosen(name: str, answers: Answers) -> bool:
+    """Tell whether a file belongs to no option at all, or to one that was chosen."""
     chosen = {*answers.get("sdks", ()), *answers.get("modules", ()), answers.get("ci", "github")}
     options = {**SDKS, **MODULES, **CI}
-    return [p for name, patterns in options.items() if name not in chosen for p in patterns]
+    owners = {option for option, patterns in options.items() if matches(name, patterns)}
+    return not owners or bool(owners & chosen)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
-from fnmatch import fnmatchcase
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from answers import MODULES, SDKS
-from sources import ROOT, template_files
+from answers import MODULES, SDKS, UNFINISHED
+from sources import ROOT, matches, template_files
 
 OPTIONAL = [pattern for patterns in (SDKS | MODULES).values() for pattern in patterns]
+OPTIONAL += UNFINISHED
 
 
 def installed(needs: list[str]) -> set[str]:
@@ -52,7 +52,6 @@ def test_what_is_not_optional_imports_only_what_is_installed(default_project: Pa
         if known & {name.lower() for name in names}
     }
     for name in template_files():
-        optional = any(fnmatchcase(name, f"*{pattern}") for pattern in OPTIONAL)
-        if name.endswith(".py") and "/agentkit/" in name and not optional:
+        if name.endswith(".py") and "/agentkit/" in name and not matches(name, OPTIONAL):
             foreign = imported(ROOT / "template" / name) - modules - set(sys.stdlib_module_names)
             assert not foreign, f"{name} imports {foreign}"

@@ -34,7 +34,7 @@ class AnthropicLoop:
     """Messages through the SDK, its defaults untouched."""
 
     def __init__(self, base: str, **options: Any) -> None:
-        self.client = AsyncAnthropic(base_url=base, api_key="sk-test", **options)
+        self.client: Any = AsyncAnthropic(base_url=base, api_key="sk-test", **options)
         self.fixed: Json = {"model": MODEL, "max_tokens": 1000, "system": SYSTEM}
 
     async def one_turn(self, prompt: str) -> str:

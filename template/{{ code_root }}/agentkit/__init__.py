@@ -34,6 +34,7 @@ from .llm.events import (
     TextDelta,
     ThinkingDelta,
     ToolFinished,
+    ToolProgress,
     ToolStarted,
 )
 from .llm.model_uri import ModelURI
@@ -103,6 +104,7 @@ __all__ = [
     "ToolContext",
     "ToolError",
     "ToolFinished",
+    "ToolProgress",
     "ToolRegistry",
     "ToolResult",
     "ToolStarted",

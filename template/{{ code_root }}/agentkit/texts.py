@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
+DEEPEST = 200  # levels of nesting that are taken
 encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -38,7 +39,22 @@ def clean(text: str) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """Return plain data with every text in it clean; the same object if nothing was wrong."""
+    """Return plain data with every text in it clean; the same object if nothing was wrong.
+
+    Raises `ValueError` for what no JSON can say, or what is nested deeper than 200 levels: those
+    who read it back have limits of their own.
+    """
+    if is_deeper(value, DEEPEST):
+        raise ValueError(f"nested deeper than {DEEPEST} levels")
     text = encode_json(value)
     cleaned = clean(text)
     return value if cleaned == text else json.loads(cleaned)
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Tell whether lists and dicts in a value are nested deeper than so many levels."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, (list, tuple)):
+        return False
+    return levels == 0 or any(is_deeper(item, levels - 1) for item in value)

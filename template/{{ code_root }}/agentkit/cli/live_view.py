@@ -17,6 +17,7 @@ from ..llm.events import (
     Retrying,
     TextDelta,
     ToolFinished,
+    ToolProgress,
     ToolStarted,
 )
 from ..llm.result import GenerateResult
@@ -51,6 +52,9 @@ class LiveView:
             case ToolStarted():
                 name, arguments = event.call.name, event.call.arguments_text
                 self.note(f"tool {name} {event.call.malformed or arguments}")
+            case ToolProgress():
+                total = "" if event.total is None else f"/{event.total:g}"
+                self.note(f"tool {event.call.name} {event.done:g}{total} {event.message}")
             case ToolFinished():
                 self._tool_finished(event)
             case Appended():

@@ -18,6 +18,7 @@ __all__ = [
     "TextDelta",
     "ThinkingDelta",
     "ToolFinished",
+    "ToolProgress",
     "ToolStarted",
 ]
 
@@ -44,6 +45,18 @@ class Retrying(NamedTuple):
     delay: float
 
 
+class ToolProgress(NamedTuple):
+    """A running tool tells how far it is; `total` is None where it does not know the end.
+
+    The text comes from the tool, which may belong to somebody else.
+    """
+
+    call: ToolCall
+    done: float
+    total: float | None
+    message: str
+
+
 class ApprovalNeeded(NamedTuple):
     """A tool waits for `approve(call)`."""
 
@@ -67,6 +80,7 @@ Event = (
     | ThinkingDelta
     | Retrying
     | ToolStarted
+    | ToolProgress
     | ToolFinished
     | ApprovalNeeded
     | Appended

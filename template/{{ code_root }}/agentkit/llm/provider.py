@@ -144,6 +144,9 @@ def parse_tool_call(
         arguments = raw
     if arguments is None:
         arguments = {}
-    if not isinstance(arguments, dict):
-        return ToolCall(call_id, name, {}, raw, replay)
-    return ToolCall(call_id, name, arguments, None, replay)
+    if isinstance(arguments, dict):
+        try:
+            return ToolCall(call_id, name, arguments, None, replay)
+        except ValueError:
+            pass  # too deep, or a number that JSON does not have
+    return ToolCall(call_id, name, {}, raw, replay)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import dataclasses
+import functools
 import inspect
 import time
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..messages import Message, ToolCall, ToolResult
@@ -14,12 +17,14 @@ from ..observability.records import ToolFinished, ToolStarted
 from ..observability.run_context import RunContext
 from ..tools.registry import Approve, ToolRegistry, error_result
 from ..tools.tool import ToolContext
-from .events import ApprovalNeeded
+from .events import ApprovalNeeded, ToolProgress
 from .spend import Spend, current_spend
 
 CLEANUP = 5.0  # seconds that cancelled tools get to end
 
-ToolEvent = ToolStarted | ToolFinished | ApprovalNeeded
+MOST_WAITING = 1_000  # events that nobody has taken yet, beyond which progress is left out
+
+ToolEvent = ToolStarted | ToolProgress | ToolFinished | ApprovalNeeded
 
 
 @dataclass(slots=True)
@@ -63,12 +68,14 @@ class ToolStep:
             answer = self.approve(asked)
             return await answer if inspect.isawaitable(answer) else bool(answer)
 
+        loop = asyncio.get_running_loop()
         try:
             self._tell(ToolStarted(call, self.spend.run), happened)
             started = time.perf_counter()
-            result = await self.registry.execute(
-                call, self.tool_context, approve if self.approve else None
+            ctx = dataclasses.replace(
+                self.tool_context, on_progress=functools.partial(_report, happened, loop, call)
             )
+            result = await self.registry.execute(call, ctx, approve if self.approve else None)
             seconds = time.perf_counter() - started
             self._tell(ToolFinished(call, result, seconds, self.spend.run), happened)
             return result
@@ -85,6 +92,28 @@ class ToolStep:
         if task.cancelled():
             return error_result(call, "The tool was cancelled.")
         return task.result()
+
+
+def _report(
+    happened: asyncio.Queue[ToolEvent | None],
+    loop: asyncio.AbstractEventLoop,
+    call: ToolCall,
+    done: float,
+    total: float | None,
+    message: str,
+) -> None:
+    if happened.qsize() >= MOST_WAITING:
+        return
+    event = ToolProgress(call, done, total, message)
+    try:
+        here = asyncio.get_running_loop() is loop
+    except RuntimeError:
+        here = False
+    if here:
+        happened.put_nowait(event)
+    else:  # a sync tool, in a thread of its own
+        with suppress(RuntimeError):  # which may outlive the loop
+            loop.call_soon_threadsafe(happened.put_nowait, event)
 
 
 async def _end(tasks: Sequence[asyncio.Task[ToolResult]]) -> None:

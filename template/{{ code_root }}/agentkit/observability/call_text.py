@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..messages import Image, Message, Part, Reply, Text, Thinking, ToolCall, ToolResult, Usage
+from ..texts import is_deeper
 from .records import (
     AttemptFinished,
     CallFinished,
@@ -197,7 +198,7 @@ def _arguments(call: ToolCall) -> Any:
     """Return the arguments as data, or as text where masking or their size breaks the JSON."""
     text = call.arguments_text
     masked = mask_known(text)
-    if len(text) > LONGEST_TEXT or _is_deeper(call.arguments, DEEPEST):
+    if len(text) > LONGEST_TEXT or is_deeper(call.arguments, DEEPEST):
         return shorten(masked)
     if masked == text:
         return call.arguments
@@ -205,14 +206,6 @@ def _arguments(call: ToolCall) -> Any:
         return json.loads(masked)
     except ValueError:
         return masked
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, list):
-        return False
-    return levels == 0 or any(_is_deeper(item, levels - 1) for item in value)
 
 
 def _image(image: Image) -> str:

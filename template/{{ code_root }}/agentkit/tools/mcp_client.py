@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -15,12 +13,13 @@ import httpx2
 from ..errors import ConfigError, ToolError
 from ..messages import Image, Text
 from ..observability.logger import Logger
-from ..observability.redact import add_secret, exception_text, is_secret_name, shorten
+from ..observability.redact import exception_text, shorten
 from ..retry import Backoff
 from ..texts import clean, clean_json
-from .mcp_connection import Connection, McpServerError, NotSent
-from .mcp_http import HttpServer, http_transport
-from .mcp_stdio import StdioServer, stdio_transport
+from .mcp_config import HttpServer, StdioServer, read_config
+from .mcp_connection import Connection, McpServerError, NotSent, Report
+from .mcp_http import http_transport
+from .mcp_stdio import stdio_transport
 from .mcp_values import needs_approval, read_result, sent_arguments, tool_names
 from .tool import NeedsApproval, Tool, ToolContext
 from .untrusted import untrusted
@@ -28,11 +27,13 @@ from .untrusted import untrusted
 if TYPE_CHECKING:
     import mcp.types
 
+__all__ = ["HttpServer", "McpClient", "McpServerError", "StdioServer"]
+
 ATTEMPTS = 3  # to reconnect, and to send a call that did not reach the server
 PATIENCE = 5.0  # seconds a call waits for the next attempt to connect
 REST = 10  # times as long as a failure took, a server is left alone
 LONGEST_DESCRIPTION = 10_000  # characters
-_KINDS = {"stdio": StdioServer, "http": HttpServer, "sse": HttpServer}
+LONGEST_PROBLEM = 1_000
 
 
 class McpClient:
@@ -46,33 +47,32 @@ class McpClient:
 
     def __init__(
         self,
-        config: StdioServer | HttpServer | Mapping[str, Any] | Any,
+        config: StdioServer | HttpServer | Mapping[str, Any],
         logger: Logger,
         name: str,
         *,
         connect_timeout: float = 30.0,
         call_timeout: float | None = 60.0,
         needs_approval: NeedsApproval | None = None,
-        backoff: Backoff = Backoff(),  # noqa: B008 (frozen)
+        backoff: Backoff | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         if not name.strip():
             raise ConfigError("an MCP server needs a name: its tools are called name__tool")
         self.name = name
-        self._server = _read_config(config, name)
+        self._server = read_config(config, name)
         self._logger = logger.child(name)
         self._connect_timeout = connect_timeout
         self._call_timeout = call_timeout
         self._needs_approval = needs_approval
-        self._backoff = backoff
+        self._backoff = backoff or Backoff()
         self._transport = transport
         self._wanted = False
-        self._mode = "auto"
         self._lives: list[Connection] = []  # the last is the current one, others are ending
-        self._failures = 0
+        self._failures = 0  # in a row, before the last
         self._tools: dict[str, tuple[mcp.types.Tool, Tool]] = {}
         self._listed: list[mcp.types.Tool] | None = None
-        for package in ("mcp", "client"):  # what the SDK logs is no line for the user's terminal
+        for package in ("mcp", "client"):  # what the SDK logs is nothing for the user's terminal
             logging.getLogger(package).addHandler(logging.NullHandler())
 
     async def connect(self) -> None:
@@ -90,7 +90,7 @@ class McpClient:
         await asyncio.gather(*(life.close() for life in lives))
 
     async def get_tools(self) -> dict[str, Tool]:
-        """Return the tools that the server has now by the names they have for a model.
+        """Return the tools that the server has now, by the names they have for a model.
 
         Reconnects if the connection was lost. Raises `McpServerError`.
         """
@@ -106,19 +106,111 @@ class McpClient:
     async def _live(self, *, patient: bool) -> Connection:
         """Return a connection that works; `patient` waits for a server that failed just now."""
         last = self._lives[-1] if self._lives else None
+        if last is not None and last.over and last.failed and not last.is_old_server:
+            await self._pause(last, patient)
+            last = self._lives[-1] if self._lives else None  # another task may have been faster
         if last is None or last.over:
-            if last is not None and last.failed:
-                await self._pause(last, patient)
-            if last is (self._lives[-1] if self._lives else None):  # nobody else was faster
-                self._lives = [life for life in self._lives if not life.gone]
-                self._lives.append(self._connect())
-        connection = self._lives[-1]
+            self._lives = [life for life in self._lives if not life.gone]
+            last = self._connect(last)
+            self._lives.append(last)
         try:
-            await connection.ready()
+            await last.ready()
         except McpServerError:
-            if connection.refused_probe and self._mode == "auto":
-                self._mode = "legacy"  # there are servers that leave at a question they do not know
-                self._lives.append(self._connect())
-                ...
+            if last.is_old_server:
+                return await self._live(patient=patient)
             raise
-        return connection
+        return last
+
+    async def _pause(self, last: Connection, patient: bool) -> None:
+        pause = max(self._backoff.delay(min(self._failures + 1, 8)), REST * last.seconds)
+        left = last.ended_at + pause - asyncio.get_running_loop().time()
+        if left > 0:
+            if not patient or left > PATIENCE:
+                raise McpServerError(f"MCP server {self.name}: {last.problem}")
+            await self._backoff.sleep(left)
+
+    def _connect(self, last: Connection | None) -> Connection:
+        mode = "auto" if last is None or last.failed else last.mode
+        if last is not None and last.is_old_server:
+            mode = "legacy"
+        self._failures = self._failures + 1 if last is not None and last.failed else 0
+        limit, backoff, warn = self._connect_timeout, self._backoff, self._logger.warn
+        return Connection(self.name, self._open_transport, mode, limit, backoff, warn)
+
+    def _open_transport(self, lost: Callable[[str], None]) -> AbstractAsyncContextManager[Any]:
+        if isinstance(self._server, StdioServer):
+            return stdio_transport(self._server, lost, self._logger.debug)
+        return http_transport(self._server, lost, self._transport)
+
+    def _make_tools(
+        self, listed: Sequence[mcp.types.Tool]
+    ) -> dict[str, tuple[mcp.types.Tool, Tool]]:
+        names = tool_names(self.name, [found.name for found in listed])
+        made: dict[str, tuple[mcp.types.Tool, Tool]] = {}
+        for found in listed:
+            name = names[found.name]
+            before = self._tools.get(name)
+            if before is not None and before[0] == found:
+                made[name] = before
+                continue
+            try:
+                made[name] = found, self._make_tool(name, found)
+            except (ConfigError, ValueError) as error:
+                self._logger.warn(f"tool {found.name!r} is left out: {error}")
+        return made
+
+    def _make_tool(self, name: str, found: mcp.types.Tool) -> Tool:
+        schema = clean_json(found.input_schema)
+        if not isinstance(schema.get("properties", {}), dict):
+            raise ConfigError("`properties` of its schema is no object")
+
+        async def execute(arguments: dict[str, Any], ctx: ToolContext) -> Sequence[Text | Image]:
+            result = await self._call(found.name, name, sent_arguments(arguments, schema), ctx)
+            parts = read_result(result, name)
+            if result.is_error:
+                raise ToolError(parts[0].text if isinstance(parts[0], Text) else "it failed")
+            return parts
+
+        asks = self._needs_approval
+        asks = needs_approval(found.annotations) if asks is None else asks
+        description = shorten(clean(found.description or found.title or ""), LONGEST_DESCRIPTION)
+        return Tool(name, description, schema, execute, timeout=None, needs_approval=asks)
+
+    async def _call(
+        self, tool: str, name: str, arguments: dict[str, Any], ctx: ToolContext
+    ) -> mcp.types.CallToolResult:
+        from mcp import MCPError
+
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            ctx.progress(progress, total, message or "")
+
+        try:
+            return await self._send(tool, arguments, report)
+        except McpServerError as error:
+            raise ToolError(str(error)) from None
+        except TimeoutError:
+            limit = f"{self._call_timeout:g} s"
+            raise ToolError(f"No answer within {limit}; the call may have run.") from None
+        except MCPError as error:
+            raise ToolError(untrusted(error.message, name)) from None
+        except (RuntimeError, ValueError) as error:  # of the SDK, which checks what it gets
+            problem = f"It ran, but its answer breaks the protocol: {exception_text(error)}"
+            raise ToolError(untrusted(problem, name, LONGEST_PROBLEM)) from None
+
+    async def _send(
+        self, tool: str, arguments: dict[str, Any], report: Report
+    ) -> mcp.types.CallToolResult:
+        """Send a call until the server has it; once it may have run it is never sent again."""
+        for attempt in range(1, ATTEMPTS + 1):
+            if not self._wanted:
+                raise McpServerError(f"MCP server {self.name} is not connected")
+            try:
+                connection = await self._live(patient=True)
+            except McpServerError:
+                if attempt == ATTEMPTS:
+                    raise
+                continue
+            with suppress(NotSent):
+                async with asyncio.timeout(self._call_timeout):
+                    return await connection.call(tool, arguments, report)
+        raise McpServerError(f"MCP server {self.name} did not take the call: {connection.problem}")

@@ -7,7 +7,6 @@ disconnect from wherever they are.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
@@ -56,15 +55,15 @@ class Connection:
         backoff: Backoff,
         warn: Callable[[str], None],
     ) -> None:
-        self.problem: str | None = None  # why it is over
-        self.failed = False  # it was never ready
-        self.refused_probe = False  # it broke off before it said anything
-        self.seconds = 0.0  # that a failure took
-        self.ended_at = 0.0
+        self.mode = mode
         self.tools: list[Tool] = []
+        self.problem: str | None = None  # why it is over
+        self.failed = False  # it never was ready
+        self._broke_off = False  # before it was ready
+        self.seconds = 0.0  # that it lasted, by the clock of the loop
+        self.ended_at = 0.0
         self._name = name
         self._open_transport = open_transport
-        self._mode = mode
         self._limit = limit
         self._backoff = backoff
         self._warn = warn
@@ -73,14 +72,24 @@ class Connection:
         self._listing = asyncio.Lock()
         self._ready = asyncio.Event()
         self._stop = asyncio.Event()
+        self._deadline: asyncio.Timeout | None = None  # while connecting
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(self._own(), name=f"mcp:{name}")
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, is ending, or belongs to an event loop that is not this one."""
-        other_loop = self._loop is not asyncio.get_running_loop()
-        return other_loop or self._stop.is_set() or self._task.done()
+        """Whether it has ended or is ending."""
+        return self.gone or self._stop.is_set()
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing of it is left, as it has ended or went with its event loop."""
+        return self._loop is not asyncio.get_running_loop() or self._task.done()
+
+    @property
+    def is_old_server(self) -> bool:
+        """Whether it left at the question for its version, as some do that know only the old."""
+        return self._broke_off and self.mode == "auto"
 
     async def ready(self) -> None:
         """Wait until it can be used. Raises `McpServerError` when that fails."""
@@ -136,43 +145,49 @@ class Connection:
         """Let it end, without waiting for that."""
         self.problem = self.problem or shorten(mask(reason), LONGEST_REASON)
         self._stop.set()
+        if self._deadline is not None:
+            self._deadline.reschedule(self._loop.time())
 
     async def close(self) -> None:
         """End it and wait until nothing of it is left."""
-        if self._loop is not asyncio.get_running_loop():
-            return  # it went with its loop
+        if self.gone:
+            return
         self.end("it was closed")
         await asyncio.wait({self._task}, timeout=CLOSING)
-        if not self._task.done():
-            self._task.cancel()
-            await asyncio.wait({self._task}, timeout=CLOSING)
+        self._task.cancel()
+        await asyncio.wait({self._task}, timeout=CLOSING)
 
     async def _own(self) -> None:
-        started = time.monotonic()
+        started = self._loop.time()
         try:
-            async with asyncio.timeout(self._limit) as limit, self._new_client() as client:
+            async with asyncio.timeout(self._limit) as self._deadline, self._new_client() as client:
                 self.tools = await self._list_tools(client)
-                limit.reschedule(None)
+                self._deadline.reschedule(None)
+                self._deadline = None
                 self._client = client
                 self._ready.set()
                 await self._until_stopped(client)
         except Exception as error:
+            self.failed = not self._ready.is_set()
             self.end(self._reason(error))
         finally:
-            self.failed = self._client is None
             self._client = None
-            self.ended_at = time.monotonic()
+            self.ended_at = self._loop.time()
             self.seconds = self.ended_at - started
             self._stop.set()
             self._ready.set()
+
+    def _lost(self, reason: str) -> None:
+        self._broke_off = not self._ready.is_set()
+        self.end(reason)
 
     def _new_client(self) -> Client:
         from mcp import Client
         from mcp.types import Implementation
 
         return Client(
-            self._open_transport(self.end),
-            mode=self._mode,
+            self._open_transport(self._lost),
+            mode=self.mode,
             cache=None,
             client_info=Implementation(name="agentkit", version="1"),
             message_handler=self._on_message,
@@ -233,7 +248,6 @@ class Connection:
 
         error = _root(error)
         if isinstance(error, MCPError):
-            self.refused_probe = self._mode == "auto" and error.code == LOST
             return error.message
         if isinstance(error, TimeoutError):
             return f"no answer within {self._limit:g} s"

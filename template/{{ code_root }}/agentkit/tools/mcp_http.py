@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 
-from ..errors import ConfigError
-from ..observability.redact import add_secret, add_url_secrets, exception_text, mask
+from ..observability.redact import exception_text, mask
 from ..texts import clean
+from .mcp_config import HttpServer
 
 LARGEST = 16 * 1024 * 1024  # bytes of one message
 LONGEST_REFUSAL = 64 * 1024  # bytes read of an answer with an error status
@@ -28,23 +27,6 @@ SMALL = 5.0  # seconds for what has no answer: notifications, the end of a sessi
 NOT_SENT = -32055  # our own code: the server did not take the request, it can be sent again
 LOST = -32000  # the SDK's code for a connection that broke: the request may have been seen
 REFUSED = -32603  # the code for an error of the server
-
-
-@dataclass(frozen=True, slots=True)
-class HttpServer:
-    """A server at a URL; `headers` go with every request. `sse` is the transport before 2025."""
-
-    url: str = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    type: Literal["http", "sse"] = "http"
-
-    def __post_init__(self) -> None:
-        add_url_secrets(self.url)
-        for value in self.headers.values():
-            add_secret(value)
-            add_secret(value.rpartition(" ")[2])  # of "Bearer …"
-        if not self.url.startswith(("http://", "https://")):
-            raise ConfigError(f"url {mask(self.url)!r}: it must begin with http:// or https://")
 
 
 @asynccontextmanager

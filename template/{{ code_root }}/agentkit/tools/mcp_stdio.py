@@ -13,14 +13,14 @@ import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import ConfigError
 from ..observability.redact import mask
 from ..texts import clean
+from .mcp_config import StdioServer
 
 LONGEST_LINE = 16 * 1024 * 1024  # bytes of one message
 LAST_WORDS = 2_000  # characters of stderr that are kept to tell why a server ended
@@ -30,21 +30,6 @@ POLL = 0.01
 
 # Waits for the end of its input, which comes when this process ends in whatever way.
 _WATCH = 'read -r _; kill -TERM -"$0"; sleep 1; kill -KILL -"$0"'
-
-
-@dataclass(frozen=True, slots=True)
-class StdioServer:
-    """A server to start: a command with arguments.
-
-    It gets no variables of this process but those that programs need to run at all (such as PATH
-    and HOME), and `env`.
-    """
-
-    command: str
-    args: Sequence[str] = field(default=(), repr=False)
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    cwd: str | None = None
-    type: Literal["stdio"] = "stdio"
 
 
 @asynccontextmanager
@@ -218,8 +203,6 @@ def _signal(group: int, name: Literal["SIGTERM", "SIGKILL"] | None) -> bool:
     except PermissionError:  # macOS: nothing but zombies is left
         return True
     return True
-
-
 
 
 def _watch(group: int) -> subprocess.Popen[bytes] | None:

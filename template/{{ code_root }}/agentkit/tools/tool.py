@@ -19,6 +19,8 @@ from ..observability.run_context import RunContext
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts
 
+OnProgress = Callable[[float, float | None, str], None]
+
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
@@ -29,6 +31,12 @@ class ToolContext:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     call: ToolCall | None = None
     run: RunContext | None = None
+    on_progress: OnProgress | None = field(default=None, repr=False, compare=False)
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell whoever watches the run how far the tool is; works in threads, too."""
+        if self.on_progress is not None:
+            self.on_progress(done, total, message)
 
     def of(self, call: ToolCall) -> ToolContext:
         """Return the context of one call."""

@@ -115,7 +115,10 @@ class LiteLlm:
     async def _load(self) -> tuple[Wire, Callable[[Exception, Wire], AgentkitError]]:
         """Return a new call's wire, and what tells its failures; the first call imports litellm."""
         if not self._loaded:
-            await run_in_thread(_import)
+            try:
+                await run_in_thread(_import)
+            except ImportError as error:
+                raise ConfigError(f"litellm cannot be imported: {error}") from None
             self._loaded = True
         from .litellm_http import Wire, problem_of
 

@@ -13,6 +13,7 @@ from ...errors import ConfigError
 from ...llm.model_uri import ModelURI
 from ...llm.provider import create_provider, parse_tool_call, resolve_key
 from ...llm.providers.openai_compatible import OpenAiCompatible
+from ...messages import Message
 from ...observability.redact import mask_known
 from ...transport import HttpClients
 
@@ -159,3 +160,11 @@ def test_broken_arguments_are_kept_apart(raw: str) -> None:
     assert call.malformed is not None
     assert call.malformed.encode()
     assert (call.arguments, json.loads(call.arguments_text)) == ({}, {})
+
+
+@pytest.mark.parametrize("raw", ['{"a":' * 300 + "1" + "}" * 300, '{"a":1e400}'])
+def test_arguments_that_could_not_be_stored_or_sent_back_are_malformed(raw: str) -> None:
+    """Readers have limits: JSON has no infinity, and stores refuse deep nesting."""
+    call = parse_tool_call("c1", "f", raw)
+    assert (call.malformed, call.arguments_text) == (raw, "{}")
+    assert Message("assistant", (call,)).to_json()

@@ -5,6 +5,7 @@ The first test of a session that calls litellm imports it, which takes seconds.
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -16,7 +17,7 @@ from ....llm.provider import Request
 from ....llm.schema import output_schema
 from ....messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from ....tools.tool import Tool, tool
-from ...chat_replies import Answer, answer, calls, usage
+from ...chat_replies import Answer, answer, calls, status, usage
 from ...fake_chat import FakeChat
 from ...fake_messages import content_of, thought
 from ...litellm_routes import (
@@ -148,6 +149,17 @@ async def test_arguments_that_are_no_object_are_kept_apart(uri: str, make_fake: 
         reply = (await stream(provider(fake, uri), Request(HELLO, (get_word,))))[1]
     call = reply.message.tool_calls[0]
     assert (call.arguments, bool(call.malformed)) == ({}, True)
+
+
+async def test_a_compressed_reply_is_read() -> None:
+    """The bytes pass through two HTTP libraries, and only one of them may decode them."""
+    content = [{"type": "text", "text": "hi"}]
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    body = {"id": "msg_1", "model": "m", "content": content, "stop_reason": "end_turn"}
+    packed = gzip.compress(json.dumps({**body, "usage": usage}).encode())
+    with FakeOldMessages([status(200, {"content-encoding": "gzip"}, packed)]) as fake:
+        reply = await provider(fake, CLAUDE).complete(Request(HELLO))
+    assert reply.message.text == "hi"
 
 
 @both_routes

@@ -83,6 +83,20 @@ def test_a_project_without_the_package_is_told_at_once(monkeypatch: pytest.Monke
         create(ModelURI.parse("litellm/openai/m"), HttpClients())
 
 
+async def test_a_broken_installation_is_told_by_the_first_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A package that litellm needs may be missing, or of another version."""
+
+    def fail() -> None:
+        raise ImportError("cannot import name 'x' from 'openai'")
+
+    monkeypatch.setattr(adapter, "_import", fail)
+    made = create(ModelURI.parse("litellm/openai/m?apiKey=sk-test-0123456789"), HttpClients())
+    with pytest.raises(ConfigError, match="litellm cannot be imported: cannot import name 'x'"):
+        await made.complete(Request(HELLO))
+
+
 @pytest.mark.parametrize(
     ("uri", "problem"),
     [

@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from .fake_responses import FakeResponses
-from .message_rules import Refused
-from .responses_rules import check_parameters
+from agentkit.tests.fake_responses import FakeResponses
+from agentkit.tests.message_rules import Refused
+from agentkit.tests.responses_rules import check_parameters
 
 URL = "https://api.openai.com/v1/responses"
 USER = {"role": "user", "content": "hi"}

@@ -7,10 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from .chat_replies import Answer, calls
-from .fake_responses import FakeResponses, reasoned
-from .message_rules import Refused
-from .responses_input import check_input
+from agentkit.tests.chat_replies import Answer, calls
+from agentkit.tests.fake_responses import FakeResponses, reasoned
+from agentkit.tests.message_rules import Refused
+from agentkit.tests.responses_input import check_input
 
 URL = "https://api.openai.com/v1/responses"
 PIXEL = (

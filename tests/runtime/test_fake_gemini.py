@@ -7,11 +7,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from .chat_replies import answer, calls
-from .fake_gemini import FakeGemini
-from .gemini_contents import SKIP
-from .gemini_rules import check_schema
-from .message_rules import Refused
+from agentkit.tests.chat_replies import answer, calls
+from agentkit.tests.fake_gemini import FakeGemini
+from agentkit.tests.gemini_contents import SKIP
+from agentkit.tests.gemini_rules import check_schema
+from agentkit.tests.message_rules import Refused
 
 ADDRESS = "https://g/v1/models/gemini-3.8-flash:generateContent"
 USER = {"role": "user", "parts": [{"text": "hello"}]}

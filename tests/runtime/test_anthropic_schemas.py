@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .anthropic_schemas import output_problem, tool_problem
+from agentkit.tests.anthropic_schemas import output_problem, tool_problem
 
 CLOSED = {"type": "object", "additionalProperties": False}
 LOOP = {"$ref": "#/$defs/A"}

@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from .chat_replies import Reply, calls
-from .fake_messages import FakeMessages, content_of, thought
+from agentkit.tests.chat_replies import Reply, calls
+from agentkit.tests.fake_messages import FakeMessages, content_of, thought
 
 URL = "https://api.anthropic.com/v1/messages"
 HEADERS = {"authorization": "Bearer sk-ant-test", "anthropic-version": "2026-10-21"}
