@@ -128,7 +128,9 @@ def test_the_log_of_a_turn_does_not_grow_with_the_conversation(turns: Turns) -> 
 def test_importing_agentkit_loads_nothing_it_may_not_need() -> None:
     """No SDK, no command line, no YAML, no prices, no pydantic before they are used."""
     code = "import agentkit, sys; print(' '.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    root = Path(agentkit.__file__).parents[1]  # `python -c` looks in its own folder first
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     modules = set(done.stdout.split())
     heavy = {"pydantic", "yaml", "genai_prices", "typer", "rich", "sqlite3", "openai", "anthropic"}
     assert modules & (heavy | {"litellm", "google.genai", "mcp", "trafilatura"}) == set()

@@ -12,7 +12,7 @@ import pathspec
 import pytest
 import yaml
 
-from answers import Answers, every, label, rendered
+from answers import Answers, covering, every, label, rendered
 from conftest import Render
 from sources import ROOT, expected_files, files_of, in_project, template_files
 
@@ -48,7 +48,7 @@ def test_a_new_project_has_exactly_the_chosen_files(render_whole: Render, answer
     parse_all(project)
 
 
-@pytest.mark.parametrize("answers", rendered(), ids=label)
+@pytest.mark.parametrize("answers", covering(), ids=label)
 def test_an_existing_project_gets_only_agentkit(render_whole: Render, answers: Answers) -> None:
     """Where the project brings its packaging: agentkit, its requirements, the answers file."""
     project = render_whole(brings_packaging=True, code_root=SHOP, **answers)

@@ -11,8 +11,10 @@ import pytest
 
 from answers import Answers, covering, label
 from conftest import Render
+from installed import interpreter
 
 NAMES = ["my-agent", "a", "n" * 80]
+KEYS = ("OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "LITELLM_")
 STRICT = """\
 [tool.pytest.ini_options]
 addopts = "--strict-markers --strict-config"
@@ -31,13 +33,15 @@ except ToolError as error:
 """
 
 
-def start(project: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+def start(
+    project: Path, *arguments: str, python: str | Path = sys.executable, **extra: str
+) -> subprocess.CompletedProcess[str]:
     """Run Python in a project, without the settings of the shell that runs the tests."""
-    dropped = ("PYTEST", "PYTHONPATH", "COV_", "AGENT", "OPENAI_")
+    dropped = ("PYTEST", "PYTHONPATH", "COV_", "AGENT", *KEYS)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
     environment |= {"PYTHONPATH": str(project / "src"), "NO_COLOR": "1", "TERM": "dumb", **extra}
     return subprocess.run(
-        [sys.executable, *arguments],
+        [str(python), *arguments],
         cwd=project,
         env=environment,
         capture_output=True,
@@ -47,28 +51,46 @@ def start(project: Path, *arguments: str, **extra: str) -> subprocess.CompletedP
     )
 
 
-def run(project: Path, *arguments: str, **extra: str) -> str:
+def run(project: Path, *arguments: str, python: str | Path = sys.executable, **extra: str) -> str:
     """Run a Python module that must succeed, and return what it prints."""
-    done = start(project, "-m", *arguments, **extra)
+    done = start(project, "-m", *arguments, python=python, **extra)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
+@pytest.fixture(scope="session")
+def mypy(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """mypy's arguments; all projects share what it knows of the installed packages."""
+    return ("mypy", "--strict", f"--cache-dir={tmp_path_factory.mktemp('mypy')}")
+
+
 @pytest.mark.parametrize("answers", covering(), ids=label)
-def test_the_generated_suite_passes(render_whole: Render, answers: Answers) -> None:
-    """pytest, with the project's own settings, finds agentkit's tests and all pass."""
-    output = run(render_whole(**answers), "pytest", "-q", "-p", "no:cacheprovider")
+def test_the_generated_suite_passes(render_whole: Render, tmp_path: Path, answers: Answers) -> None:
+    """pytest finds agentkit's tests and all pass, with no package that the project lacks."""
+    project = render_whole(**answers)
+    python = interpreter(project, tmp_path / "venv")
+    output = run(project, "pytest", "-q", "-p", "no:cacheprovider", python=python)
     assert " passed" in output
     assert " skipped" not in output
 
 
 @pytest.mark.parametrize("answers", covering(), ids=label)
-def test_the_generated_code_is_clean(render_whole: Render, answers: Answers) -> None:
-    """ruff check, ruff format and mypy --strict have nothing to say about the project."""
+def test_the_generated_code_is_clean(
+    render_whole: Render, mypy: tuple[str, ...], answers: Answers
+) -> None:
+    """ruff and mypy --strict have nothing to say, though SDKs are installed that were not chosen."""
     project = render_whole(**answers)
     run(project, "ruff", "check", "--no-cache")
     run(project, "ruff", "format", "--check", "--no-cache")
-    run(project, "mypy", "--strict", f"--cache-dir={project.parent / 'mypy'}")
+    run(project, *mypy)
+
+
+def test_the_types_are_right_without_any_sdk(
+    render_whole: Render, mypy: tuple[str, ...], tmp_path: Path
+) -> None:
+    """mypy --strict has nothing to say where only the project's own packages are installed."""
+    project = render_whole()
+    run(project, *mypy, python=interpreter(project, tmp_path / "venv"))
 
 
 def test_the_suite_passes_in_an_existing_project(render_whole: Render, tmp_path: Path) -> None:

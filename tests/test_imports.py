@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import ast
 import sys
-import tomllib
-from importlib.metadata import packages_distributions, requires
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
-from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from answers import MODULES, SDKS, UNFINISHED
+from installed import installed, needs_of
 from sources import ROOT, matches, template_files
 
 OPTIONAL = [pattern for patterns in (SDKS | MODULES).values() for pattern in patterns]
 OPTIONAL += UNFINISHED
-
-
-def installed(needs: list[str]) -> set[str]:
-    """Return the names of these distributions and of all that they need in turn."""
-    found: set[str] = set()
-    waiting = [Requirement(need) for need in needs]
-    while waiting:
-        need = waiting.pop()
-        if need.name.lower() in found or (need.marker and not need.marker.evaluate()):
-            continue
-        found.add(need.name.lower())
-        waiting += [Requirement(text) for text in requires(need.name) or []]
-    return found
 
 
 def imported(path: Path) -> set[str]:
@@ -43,13 +30,11 @@ def imported(path: Path) -> set[str]:
 
 def test_what_is_not_optional_imports_only_what_is_installed(default_project: Path) -> None:
     """A file that needs another package is optional: list it in answers.py and in `_exclude`."""
-    settings = tomllib.loads((default_project / "pyproject.toml").read_text(encoding="utf-8"))
-    needs = settings["project"]["dependencies"] + settings["dependency-groups"]["dev"]
-    known = installed(needs)
+    known = installed(needs_of(default_project))
     modules = {
         module
         for module, names in packages_distributions().items()
-        if known & {name.lower() for name in names}
+        if known & {canonicalize_name(name) for name in names}
     }
     for name in template_files():
         if name.endswith(".py") and "/agentkit/" in name and not matches(name, OPTIONAL):

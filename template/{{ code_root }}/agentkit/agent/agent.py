@@ -21,7 +21,7 @@ from ..session.store import MemorySessionStore, Session, SessionStore, Turns
 from ..tools.registry import Approve, ToolRegistry
 from ..tools.tool import Tool, ToolContext, tool
 from .conversation import Conversation
-from .tool_sources import ToolSource, connect_all, disconnect_all
+from .tool_sources import ToolSource, ToolSources
 
 DEFAULT_SESSION = "default"
 SESSIONS_KEPT = 1_000  # the rest is read from the store again when it is needed
@@ -61,8 +61,8 @@ class Agent:
         self.store = store or MemorySessionStore()
         self.approve = approve
         self._owns_store = store is None
-        self._sources = list(mcp_clients)
-        self._all_tools: ToolRegistry | None = None  # with those of the sources, once connected
+        self._sources = ToolSources(mcp_clients, self.ctx.logger)
+        self._all_tools: ToolRegistry | None = None  # with those of the sources, as last asked
         self._connecting = Turns()
         self._system_prompt = system_prompt
         self._system = Message.system(system_prompt) if isinstance(system_prompt, str) else None
@@ -171,15 +171,17 @@ class Agent:
         return tool(name=name, timeout=None)(ask)
 
     async def init(self) -> None:
-        """Connect the tool sources. One that fails costs its tools and a warning, nothing else."""
-        async with self._connecting("init"):
-            if self._sources and self._all_tools is None:
-                own = self.tools.schemas()
-                self._all_tools = await connect_all(self._sources, own, self.ctx.logger)
+        """Connect the tool sources and take over the tools they have now; each run does so, too.
+
+        One that fails costs its tools and a warning, nothing else.
+        """
+        if self._sources:
+            async with self._connecting("init"):
+                self._all_tools = await self._sources.registry(self.tools.schemas())
 
     async def close(self) -> None:
         """Disconnect the tool sources, and close what the agent made itself."""
-        await disconnect_all(self._sources, self.ctx.logger)
+        await self._sources.disconnect()
         self._all_tools = None
         if self._owns_llm:
             await self.llm.aclose()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -32,42 +32,67 @@ class ToolSource(Protocol):
         ...
 
 
-async def connect_all(
-    sources: Sequence[ToolSource], own: Sequence[Tool], logger: Logger
-) -> ToolRegistry:
-    """Connect all sources at once and return a registry with the agent's own tools and theirs.
+class ToolSources:
+    """The sources of an agent, all asked before each run: servers come and go, their tools change.
 
     A source that fails costs its tools and one warning that names it and the root cause; so does
-    a tool whose name is taken.
+    a tool whose name is taken. What stays wrong is not said again.
     """
-    registry = ToolRegistry(own)
-    found = await asyncio.gather(*(_tools_of(source, logger) for source in sources))
-    for source, tools in zip(sources, found, strict=True):
-        for tool in tools:
-            try:
-                registry.register(tool)
-            except ConfigError as error:
-                logger.warn(f"a tool of {source.name} is left out: {error}")
-    return registry
+
+    def __init__(self, sources: Iterable[ToolSource], logger: Logger) -> None:
+        self._sources = list(sources)
+        self._logger = logger
+        self._warned: list[str] = []
+        self._registry = ToolRegistry()
+
+    def __iter__(self) -> Iterator[ToolSource]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    async def registry(self, own: Sequence[Tool]) -> ToolRegistry:
+        """Return a registry of the agent's own tools and theirs: the same while nothing changed."""
+        problems: list[str] = []
+        found = await asyncio.gather(*(_tools_of(source, problems) for source in self))
+        registry = ToolRegistry(own)
+        for source, tools in zip(self, found, strict=True):
+            for tool in tools:
+                try:
+                    registry.register(tool)
+                except ConfigError as error:
+                    problems.append(f"a tool of {source.name} is left out: {error}")
+        for problem in problems:
+            if problem not in self._warned:
+                self._logger.warn(problem)
+        self._warned = problems
+        if registry.schemas() != self._registry.schemas():
+            self._registry = registry
+        return self._registry
+
+    async def disconnect(self) -> None:
+        """Disconnect all sources; one that fails costs a warning."""
+        problems: list[str] = []
+        await asyncio.gather(*(_disconnect(source, problems) for source in self))
+        for problem in problems:
+            self._logger.warn(problem)
 
 
-async def disconnect_all(sources: Sequence[ToolSource], logger: Logger) -> None:
-    """Disconnect all sources; one that fails costs a warning."""
-    for source in sources:
-        with _failing(f"{source.name} did not disconnect", logger):
-            await source.disconnect()
-
-
-async def _tools_of(source: ToolSource, logger: Logger) -> list[Tool]:
-    with _failing(f"tools of {source.name} are not available", logger):
+async def _tools_of(source: ToolSource, problems: list[str]) -> list[Tool]:
+    with _failing(f"tools of {source.name} are not available", problems):
         await source.connect()
         return list((await source.get_tools()).values())
     return []
 
 
+async def _disconnect(source: ToolSource, problems: list[str]) -> None:
+    with _failing(f"{source.name} did not disconnect", problems):
+        await source.disconnect()
+
+
 @contextmanager
-def _failing(problem: str, logger: Logger) -> Iterator[None]:
-    """Turn a failure into a warning with its root cause.
+def _failing(problem: str, problems: list[str]) -> Iterator[None]:
+    """Turn a failure into a problem with its root cause.
 
     Libraries with task groups may also let a cancellation out that is only theirs.
     """
@@ -77,6 +102,6 @@ def _failing(problem: str, logger: Logger) -> Iterator[None]:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        logger.warn(f"{problem}: it was cancelled from within")
+        problems.append(f"{problem}: it was cancelled from within")
     except Exception as error:
-        logger.warn(f"{problem}: {exception_text(error)}")
+        problems.append(f"{problem}: {exception_text(error)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,12 +19,15 @@ LAYERS = (  # each may import what stands before it
     {"cli", "server", "durable", "mcp_server"},
     {"__init__", "__main__"},
 )
-OPTIONAL = {
-    *("observability.tracing", "tools.mcp_client", "content", "server", "durable", "mcp_server"),
-    *("session.redis_store", "session.postgres_store", "session.layered_store"),
-    *(f"llm.providers.{sdk}" for sdk in ("openai", "anthropic", "google", "gemini", "litellm")),
+OPTIONAL = re.compile(
+    r"(observability\.tracing|tools\.mcp_\w+|content|server|durable|mcp_server"
+    r"|session\.(redis|postgres|layered)_store"
+    r"|llm\.providers\.(openai(_reply|_wire)?|gemini|(anthropic|google|litellm)\w*))(\.|$)"
+)
+LAZY = {
+    *("yaml", "genai_prices", "typer", "rich", "sqlite3", "mcp"),
+    *("openai", "anthropic", "google", "litellm"),
 }
-LAZY = {"yaml", "genai_prices", "typer", "rich", "sqlite3", "mcp"}
 LONGEST = 250
 
 SOURCES = {
@@ -35,7 +39,7 @@ SOURCES = {
 
 def is_optional(name: str) -> bool:
     """Tell whether a module, or a name in it, is one that a project may leave out."""
-    return any(f"{name}.".startswith(f"{optional}.") for optional in OPTIONAL)
+    return OPTIONAL.match(name) is not None
 
 
 CORE = {name for name in SOURCES if not is_optional(name)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -17,7 +17,8 @@ from ..observability.redact import exception_text, shorten
 from ..retry import Backoff
 from ..texts import clean, clean_json
 from .mcp_config import HttpServer, StdioServer, read_config
-from .mcp_connection import Connection, McpServerError, NotSent, Report
+from .mcp_connection import Connection
+from .mcp_errors import McpServerError, NotSent
 from .mcp_http import http_transport
 from .mcp_stdio import stdio_transport
 from .mcp_values import needs_approval, read_result, sent_arguments, tool_names
@@ -26,6 +27,7 @@ from .untrusted import untrusted
 
 if TYPE_CHECKING:
     import mcp.types
+    from mcp.shared.dispatcher import ProgressFnT
 
 __all__ = ["HttpServer", "McpClient", "McpServerError", "StdioServer"]
 
@@ -122,7 +124,8 @@ class McpClient:
         return last
 
     async def _pause(self, last: Connection, patient: bool) -> None:
-        pause = max(self._backoff.delay(min(self._failures + 1, 8)), REST * last.seconds)
+        took = last.ended_at - last.began_at
+        pause = max(self._backoff.delay(min(self._failures + 1, 8)), REST * took)
         left = last.ended_at + pause - asyncio.get_running_loop().time()
         if left > 0:
             if not patient or left > PATIENCE:
@@ -198,9 +201,10 @@ class McpClient:
             raise ToolError(untrusted(problem, name, LONGEST_PROBLEM)) from None
 
     async def _send(
-        self, tool: str, arguments: dict[str, Any], report: Report
+        self, tool: str, arguments: dict[str, Any], report: ProgressFnT
     ) -> mcp.types.CallToolResult:
         """Send a call until the server has it; once it may have run it is never sent again."""
+        problem = None
         for attempt in range(1, ATTEMPTS + 1):
             if not self._wanted:
                 raise McpServerError(f"MCP server {self.name} is not connected")
@@ -210,7 +214,11 @@ class McpClient:
                 if attempt == ATTEMPTS:
                     raise
                 continue
-            with suppress(NotSent):
+            try:
                 async with asyncio.timeout(self._call_timeout):
                     return await connection.call(tool, arguments, report)
-        raise McpServerError(f"MCP server {self.name} did not take the call: {connection.problem}")
+            except NotSent as error:
+                problem = error
+            if not connection.over and attempt < ATTEMPTS:
+                await self._backoff.sleep(self._backoff.delay(attempt))
+        raise McpServerError(f"MCP server {self.name} did not take the call: {problem}")

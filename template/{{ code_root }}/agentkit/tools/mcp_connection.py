@@ -7,18 +7,17 @@ disconnect from wherever they are.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import AgentkitError, ConfigError
-from ..observability.redact import exception_text, mask, shorten
+from ..observability.redact import mask, shorten
 from ..retry import Backoff
-from .mcp_http import LOST, NOT_SENT
-from .registry import describe_errors
+from .mcp_errors import EXPIRED, LOST, NOT_SENT, McpServerError, NotSent, root_cause
 
 if TYPE_CHECKING:
     from mcp import Client
+    from mcp.shared.dispatcher import ProgressFnT
     from mcp.types import CallToolResult, Tool
 
 MOST_PAGES = 100
@@ -26,17 +25,9 @@ MOST_TOOLS = 1_000
 LONGEST_REASON = 500  # characters
 CLOSING = 8.0  # seconds a session gets to end before it is cancelled
 LAST_NEWS = 0.5  # seconds to learn why a session broke off
+LONG_HEARD = 60.0  # seconds after which a subscription that ends is opened again without delay
 
-Report = Callable[[float, float | None, str | None], Awaitable[None]]
 OpenTransport = Callable[[Callable[[str], None]], AbstractAsyncContextManager[Any]]
-
-
-class McpServerError(AgentkitError):
-    """An MCP server could not be reached or broke off; the message says which and why."""
-
-
-class NotSent(Exception):
-    """The server did not take a call: it can be sent again."""
 
 
 class Connection:
@@ -58,10 +49,9 @@ class Connection:
         self.mode = mode
         self.tools: list[Tool] = []
         self.problem: str | None = None  # why it is over
-        self.failed = False  # it never was ready
-        self._broke_off = False  # before it was ready
-        self.seconds = 0.0  # that it lasted, by the clock of the loop
-        self.ended_at = 0.0
+        self.ended_at = 0.0  # by the clock of the loop
+        self._was_ready = False
+        self._broke_off = False
         self._name = name
         self._open_transport = open_transport
         self._limit = limit
@@ -74,6 +64,7 @@ class Connection:
         self._stop = asyncio.Event()
         self._deadline: asyncio.Timeout | None = None  # while connecting
         self._loop = asyncio.get_running_loop()
+        self.began_at = self._loop.time()
         self._task = self._loop.create_task(self._own(), name=f"mcp:{name}")
 
     @property
@@ -87,9 +78,14 @@ class Connection:
         return self._loop is not asyncio.get_running_loop() or self._task.done()
 
     @property
+    def failed(self) -> bool:
+        """Whether it is over and never was ready."""
+        return self.over and not self._was_ready
+
+    @property
     def is_old_server(self) -> bool:
         """Whether it left at the question for its version, as some do that know only the old."""
-        return self._broke_off and self.mode == "auto"
+        return self.failed and self._broke_off and self.mode == "auto"
 
     async def ready(self) -> None:
         """Wait until it can be used. Raises `McpServerError` when that fails."""
@@ -111,9 +107,12 @@ class Connection:
                     self.tools = await self._list_tools(self._client)
             except Exception as error:
                 self._is_old = True
-                raise McpServerError(f"MCP server {self._name}: {self._reason(error)}") from None
+                reason = mask(root_cause(error, self._limit))
+                raise McpServerError(f"MCP server {self._name}: {reason}") from None
 
-    async def call(self, tool: str, arguments: dict[str, Any], report: Report) -> CallToolResult:
+    async def call(
+        self, tool: str, arguments: dict[str, Any], report: ProgressFnT
+    ) -> CallToolResult:
         """Call a tool once.
 
         Raises `NotSent` when the server cannot have seen the call, `McpServerError` when the
@@ -128,8 +127,9 @@ class Connection:
             return await client.call_tool(tool, arguments, progress_callback=report)
         except MCPError as error:
             reason = error.message
-            if error.code == NOT_SENT:
+            if error.code == EXPIRED:
                 self.end(reason)
+            if error.code in (NOT_SENT, EXPIRED):
                 raise NotSent(reason) from None
             if error.code != LOST or not (self.over or reason == "Connection closed"):
                 raise
@@ -143,10 +143,13 @@ class Connection:
 
     def end(self, reason: str) -> None:
         """Let it end, without waiting for that."""
-        self.problem = self.problem or shorten(mask(reason), LONGEST_REASON)
+        if self.problem is None:
+            self.problem = shorten(mask(reason), LONGEST_REASON)
+            self.ended_at = self._loop.time()
         self._stop.set()
         if self._deadline is not None:
-            self._deadline.reschedule(self._loop.time())
+            with suppress(RuntimeError):  # it is being given up already
+                self._deadline.reschedule(self._loop.time())
 
     async def close(self) -> None:
         """End it and wait until nothing of it is left."""
@@ -158,27 +161,23 @@ class Connection:
         await asyncio.wait({self._task}, timeout=CLOSING)
 
     async def _own(self) -> None:
-        started = self._loop.time()
         try:
             async with asyncio.timeout(self._limit) as self._deadline, self._new_client() as client:
                 self.tools = await self._list_tools(client)
                 self._deadline.reschedule(None)
                 self._deadline = None
-                self._client = client
+                self._client, self._was_ready = client, True
                 self._ready.set()
                 await self._until_stopped(client)
         except Exception as error:
-            self.failed = not self._ready.is_set()
-            self.end(self._reason(error))
+            self.end(root_cause(error, self._limit))
         finally:
             self._client = None
-            self.ended_at = self._loop.time()
-            self.seconds = self.ended_at - started
             self._stop.set()
             self._ready.set()
 
     def _lost(self, reason: str) -> None:
-        self._broke_off = not self._ready.is_set()
+        self._broke_off = True
         self.end(reason)
 
     def _new_client(self) -> Client:
@@ -210,17 +209,21 @@ class Connection:
         from mcp import MCPError
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 
-        for attempt in range(1, 8):
+        attempt = 0
+        while True:
+            began_at = self._loop.time()
             try:
                 async with client.listen(tools_list_changed=True) as subscription:
                     self._is_old = True  # what changed before was not heard
                     async for _ in subscription:
                         self._is_old = True
-            except (ListenNotSupportedError, MCPError):
-                return
             except (SubscriptionLost, TimeoutError):
                 pass
-            await self._backoff.sleep(self._backoff.delay(attempt))
+            except (MCPError, ListenNotSupportedError) as error:
+                if getattr(error, "code", None) not in (LOST, NOT_SENT):
+                    return
+            attempt = attempt + 1 if self._loop.time() - began_at < LONG_HEARD else 1
+            await self._backoff.sleep(self._backoff.delay(min(attempt, 8)))
 
     async def _list_tools(self, client: Client) -> list[Tool]:
         tools: dict[str, Tool] = {}
@@ -240,26 +243,3 @@ class Connection:
         kept = list(tools.values())[:MOST_TOOLS]
         self._warn(f"its list of tools has no end; the first {len(kept)} are used")
         return kept
-
-    def _reason(self, error: BaseException) -> str:
-        """Return the root cause in a line."""
-        from mcp import MCPError
-        from pydantic import ValidationError
-
-        error = _root(error)
-        if isinstance(error, MCPError):
-            return error.message
-        if isinstance(error, TimeoutError):
-            return f"no answer within {self._limit:g} s"
-        if isinstance(error, ValidationError):
-            return f"it breaks the protocol: {describe_errors(error)}"
-        return str(error) if isinstance(error, ConfigError) else exception_text(error)
-
-
-def _root(error: BaseException) -> BaseException:
-    """Return the cause in a group; that the session was closed is only what followed from it."""
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    causes = [_root(inner) for inner in error.exceptions]
-    telling = (cause for cause in causes if getattr(cause, "code", None) != LOST)
-    return next(telling, causes[0])

@@ -1,4 +1,4 @@
-"""An MCP server behind HTTP: streamable HTTP or the older SSE, with failures told for what they are.
+"""An MCP server behind HTTP (streamable, or the older SSE), its failures told for what they are.
 
 The SDK ends a whole session when one request cannot be sent, and drops the status of a refusal.
 The client here turns both into the error of that one request, and says whether the server may
@@ -18,15 +18,12 @@ import httpx2
 from ..observability.redact import exception_text, mask
 from ..texts import clean
 from .mcp_config import HttpServer
+from .mcp_errors import EXPIRED, LOST, NOT_SENT, REFUSED
 
 LARGEST = 16 * 1024 * 1024  # bytes of one message
 LONGEST_REFUSAL = 64 * 1024  # bytes read of an answer with an error status
 CONNECT = 10.0  # seconds to be connected
 SMALL = 5.0  # seconds for what has no answer: notifications, the end of a session
-
-NOT_SENT = -32055  # our own code: the server did not take the request, it can be sent again
-LOST = -32000  # the SDK's code for a connection that broke: the request may have been seen
-REFUSED = -32603  # the code for an error of the server
 
 
 @asynccontextmanager
@@ -42,7 +39,7 @@ async def http_transport(
     from mcp.client.sse import sse_client
     from mcp.client.streamable_http import streamable_http_client
 
-    def client(**_: Any) -> httpx2.AsyncClient:
+    def client(headers: Any = None, timeout: Any = None, auth: Any = None) -> httpx2.AsyncClient:
         return _Client(
             lost if server.type == "sse" else None,
             headers={"accept-encoding": "identity", **server.headers},
@@ -107,7 +104,7 @@ class _Client(httpx2.AsyncClient):
             or (response.status_code == 400 and b"session" in body.lower())
         )
         if expired:
-            return self._failed(request, NOT_SENT, "the session has expired")
+            return self._failed(request, EXPIRED, "the session has expired")
         if _is_error(body) and self._lost is None:
             return httpx2.Response(
                 response.status_code,

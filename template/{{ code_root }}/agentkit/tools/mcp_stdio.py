@@ -105,7 +105,9 @@ class _Child:
     def __init__(
         self, process: Process, lost: Callable[[str], None], debug: Callable[[str], None]
     ) -> None:
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         self._process = process
         self._stdin, self._stdout = process.stdin, process.stdout
         self._stderr = process.stderr

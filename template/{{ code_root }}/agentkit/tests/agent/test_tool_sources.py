@@ -24,11 +24,14 @@ class Source:
     ) -> None:
         self.name = name
         self.happened: list[str] = []
+        self._connected = False
         self._tools = {tool: self._tool(tool) for tool in tools}
         self._failing = failing or {}
 
     async def connect(self) -> None:
-        await self._happen("connect")
+        if not self._connected:
+            await self._happen("connect")
+            self._connected = True
 
     async def get_tools(self) -> dict[str, Tool]:
         await self._happen("get_tools")
@@ -36,6 +39,7 @@ class Source:
 
     async def disconnect(self) -> None:
         await self._happen("disconnect")
+        self._connected = False
 
     async def _happen(self, what: str) -> None:
         self.happened.append(what)

@@ -42,7 +42,7 @@ def test_a_missing_key_names_the_variable() -> None:
 
 def test_an_unknown_provider_names_those_that_are_known() -> None:
     """The line lists what can be used."""
-    assert "openrouter" in failure("ask", "x", "--model", "chat://nobody/some-model")
+    assert "openrouter" in failure("ask", "x", "--model", "responses://nobody/some-model")
 
 
 @pytest.mark.parametrize("uri", ["nonsense", "ftp://openai/x", "chat://openai/x?colour=red"])

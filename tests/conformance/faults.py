@@ -1,0 +1,124 @@
+"""Everything that can go wrong between a request and its reply, and what each fault costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import NamedTuple
+
+import httpx2
+
+from agentkit.errors import (
+    AuthenticationFailed,
+    BadRequest,
+    ConnectionFailed,
+    ContextTooLong,
+    LlmError,
+    MalformedReply,
+    Overloaded,
+    QuotaExhausted,
+    RateLimited,
+    UnknownModel,
+)
+from agentkit.tests.chat_replies import (
+    drip,
+    empty_body,
+    hang,
+    html_error,
+    malformed_json,
+    reset_after_headers,
+    reset_before_headers,
+    sse,
+    truncated,
+    truncated_sse,
+)
+
+from .apis import ApiError, HttpError, Said
+from .scenarios import BOTH, STREAMED, WHOLE, Outcome, Scenario, taken
+
+SECOND = 1_000  # milliseconds
+LONG_AGO = format_datetime(datetime(2020, 1, 1, tzinfo=UTC), usegmt=True)
+TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
+
+
+class Fault(NamedTuple):
+    """A fault, the error that is left if it stays, and what that takes (waits in seconds).
+
+    A fault that costs more than one request may pass: then the second one gets the answer.
+    """
+
+    title: str
+    said: Said
+    error: type[LlmError]
+    waits: tuple[float, ...] = (1.0, 2.0)
+    requests: int = 3
+    ways: tuple[bool, ...] = BOTH
+    timeout: int = 60 * SECOND
+
+    @property
+    def stays(self) -> Scenario:
+        """The fault again and again."""
+        outcome = Outcome(self.requests, error=self.error.__name__, waits=self.waits)
+        says = (self.said,) * self.requests
+        return Scenario(self.title, says, outcome, ways=self.ways, timeout=self.timeout)
+
+    @property
+    def passes(self) -> Scenario | None:
+        """The fault once, then an answer; None for what is not tried again."""
+        if self.requests == 1:
+            return None
+        outcome = Outcome(2, "Done.", usage=taken(1), waits=self.waits[:1])
+        says = (self.said, "Done.")
+        title = f"{self.title}, once"
+        return Scenario(title, says, outcome, ways=self.ways, timeout=self.timeout)
+
+
+def _fatal(title: str, said: Said, error: type[LlmError]) -> Fault:
+    return Fault(title, said, error, (), 1)
+
+
+def _limited(headers: Mapping[str, str]) -> HttpError:
+    return HttpError(429, headers)
+
+
+FAULTS = (
+    _fatal("400", HttpError(400), BadRequest),
+    _fatal("401", HttpError(401), AuthenticationFailed),
+    _fatal("403", HttpError(403), AuthenticationFailed),
+    _fatal("404", HttpError(404), UnknownModel),
+    _fatal("unknown model", ApiError("unknown model"), UnknownModel),
+    Fault("408", HttpError(408), Overloaded),
+    Fault("409", HttpError(409), Overloaded),
+    _fatal("413", HttpError(413), BadRequest),
+    Fault("context too long", ApiError("too long"), ContextTooLong, (), 2),
+    _fatal("422", HttpError(422), BadRequest),
+    Fault("425", HttpError(425), Overloaded),
+    Fault("429 without a hint", HttpError(429), RateLimited),
+    Fault("429, wait 7 seconds", _limited({"retry-after": "7"}), RateLimited, (7.0, 7.0)),
+    Fault("429, wait until a date (now past)", _limited({"retry-after": LONG_AGO}), RateLimited, ()),
+    _fatal("429, wait until tomorrow", _limited({"retry-after": TOMORROW}), RateLimited),
+    _fatal("429, wait a day", _limited({"retry-after": "86400"}), RateLimited),
+    _fatal("429, quota used up", ApiError("quota"), QuotaExhausted),
+    *(Fault(str(code), HttpError(code), Overloaded) for code in (500, 502, 503, 520, 529)),
+    Fault("HTML error page (502)", html_error, Overloaded),
+    Fault("HTML page under 200", b"<html><h1>Log in</h1></html>", MalformedReply),
+    Fault("connection refused", httpx2.ConnectError, ConnectionFailed),
+    Fault("reset before headers", reset_before_headers, ConnectionFailed),
+    Fault("reset after headers", reset_after_headers, ConnectionFailed),
+    Fault("hang", hang, ConnectionFailed, timeout=SECOND),
+    Fault("drip", drip(0.3, "x" * 100), ConnectionFailed, timeout=SECOND),
+    Fault("truncated body", truncated, ConnectionFailed, ways=WHOLE),
+    Fault("malformed JSON", malformed_json, MalformedReply, ways=WHOLE),
+    Fault("empty 200", empty_body, MalformedReply),
+    Fault("empty stream", sse([]), MalformedReply, ways=STREAMED),
+    Fault("truncated SSE, connection lost", truncated, ConnectionFailed, ways=STREAMED),
+    Fault("truncated SSE, closed", truncated_sse, MalformedReply, ways=STREAMED),
+    Fault("malformed SSE", malformed_json, MalformedReply, ways=STREAMED),
+    Fault(
+        "overloaded, in a stream under 200",
+        ApiError("overloaded in the reply"),
+        Overloaded,
+        ways=STREAMED,
+    ),
+)
