@@ -18,6 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
+import agentkit
 from agentkit import Agent, CostTracker, Logger, create_llm_requester, create_run_context, tool
 
 AGENTKIT = "agentkit"

@@ -12,8 +12,9 @@ import pathspec
 import pytest
 import yaml
 
-from answers import Answers, covering, every, label, rendered
+from answers import SDKS, Answers, covering, every, label, rendered
 from conftest import Render
+from installed import needs_of
 from sources import ROOT, expected_files, files_of, in_project, template_files
 
 SHOP = "src/shop"
@@ -80,20 +81,20 @@ def test_file_names_work_on_every_system() -> None:
     assert not [path for path in folder.rglob("*") if path.is_symlink()]
 
 
-def test_both_lists_of_requirements_are_equal(render: Render) -> None:
+@pytest.mark.parametrize("answers", covering(), ids=label)
+def test_both_lists_of_requirements_are_equal(render: Render, answers: Answers) -> None:
     """A project with its own packaging gets the same versions as a new one."""
-    settings = tomllib.loads((render("new") / "pyproject.toml").read_text(encoding="utf-8"))
-    existing = render("existing", brings_packaging=True) / "agentkit-requirements.txt"
+    new = render("new", **answers)
+    settings = tomllib.loads((new / "pyproject.toml").read_text(encoding="utf-8"))
+    existing = render("existing", brings_packaging=True, **answers) / "agentkit-requirements.txt"
     lines = existing.read_text(encoding="utf-8").splitlines()
     listed = [line for line in lines if not line.startswith("#")]
     assert listed == settings["project"]["dependencies"]
 
 
-def test_every_requirement_has_an_upper_bound(default_project: Path) -> None:
+def test_every_requirement_has_an_upper_bound(render: Render) -> None:
     """A new major version of a dependency cannot break a project that was just generated."""
-    settings = tomllib.loads((default_project / "pyproject.toml").read_text(encoding="utf-8"))
-    needs = settings["project"]["dependencies"] + settings["dependency-groups"]["dev"]
-    assert not [need for need in needs if "<" not in need]
+    assert not [need for need in needs_of(render(sdks=list(SDKS))) if "<" not in need]
 
 
 def parse_all(project: Path) -> None:

@@ -78,7 +78,7 @@ def test_the_generated_suite_passes(render_whole: Render, tmp_path: Path, answer
 def test_the_generated_code_is_clean(
     render_whole: Render, mypy: tuple[str, ...], answers: Answers
 ) -> None:
-    """ruff and mypy --strict have nothing to say, though SDKs are installed that were not chosen."""
+    """ruff and mypy --strict agree, also where SDKs are installed that were not chosen."""
     project = render_whole(**answers)
     run(project, "ruff", "check", "--no-cache")
     run(project, "ruff", "format", "--check", "--no-cache")

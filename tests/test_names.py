@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from answers import SDKS
 from conftest import Render
+from installed import needs_of
 from sources import ROOT
 
 FOLDERS = {
@@ -94,12 +96,11 @@ def test_an_existing_project_may_have_any_name(render: Render, tmp_path: Path) -
     assert answers_of(render("rich"))["project_name"] == "rich"
 
 
-def test_all_names_that_could_be_hidden_are_reserved(default_project: Path) -> None:
+def test_all_names_that_could_be_hidden_are_reserved(render: Render) -> None:
     """Keywords, this Python's standard library and every dependency are in the list."""
     text = (ROOT / "reserved.txt").read_text(encoding="utf-8")
     reserved = set(re.sub(r"\{#.*?#\}", "", text).split())
-    settings = tomllib.loads((default_project / "pyproject.toml").read_text(encoding="utf-8"))
-    needs = settings["project"]["dependencies"] + settings["dependency-groups"]["dev"]
+    needs = needs_of(render(sdks=list(SDKS)))
     packages = {re.split(r"[<>=\[]", need)[0].lower().replace("-", "_") for need in needs}
     modules = {name.lower() for name in sys.stdlib_module_names if not name.startswith("_")}
     assert not (packages | modules | {word.lower() for word in keyword.kwlist}) - reserved

@@ -47,7 +47,8 @@ def test_an_existing_project_is_told_the_same(
 ) -> None:
     """Its package manager's commands, its import, and the commit, word for word."""
     project = existing_project(tmp_path / "project", manager)
-    run_copy(str(sample_template), project, defaults=True, skip_tasks=True)
+    data = {"sdks": ["anthropic"]}
+    run_copy(str(sample_template), project, data=data, defaults=True, skip_tasks=True)
     told = told_by_message(capfd)
     command = hook_command(code_root="src/shop", kind="foreign", manager=manager)
     assert told == told_by_hook(project, command)

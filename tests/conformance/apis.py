@@ -92,9 +92,7 @@ def _anthropic_body(code: int, message: str, kind: str = "", **details: str) -> 
 
 
 _OPENAI_ERRORS: dict[ErrorName, Reply] = {
-    "quota": status(
-        429, body=error_body("You exceeded your current quota", "insufficient_quota")
-    ),
+    "quota": status(429, body=error_body("You exceeded your current quota", "insufficient_quota")),
     "unknown model": status(
         404, body=error_body("The model 'x' does not exist", code="model_not_found")
     ),

@@ -29,6 +29,7 @@ def problems(api: Api, scenario: Scenario) -> list[str]:
 
 
 def _problems(api: Api, scenario: Scenario, streaming: bool) -> list[str]:
+    found: list[str] = []
     printed = io.StringIO()
     try:
         with (
@@ -37,10 +38,10 @@ def _problems(api: Api, scenario: Scenario, streaming: bool) -> list[str]:
             api.fake([api.spell(said) for said in scenario.says]) as fake,
         ):
             found = run_alone(_run(api, scenario, fake, streaming))
-    except pytest.fail.Exception as failure:
-        return [str(failure)]
+    except pytest.fail.Exception as failure:  # what the fake says, or who reached for the network
+        found = [*found, str(failure)]
     if printed.getvalue():
-        found.append(f"printed {printed.getvalue()!r}")
+        found = [*found, f"printed {printed.getvalue()!r}"]
     return found
 
 
@@ -62,19 +63,20 @@ async def _run(api: Api, scenario: Scenario, fake: FakeServer, streaming: bool) 
             error = failure
     seen.bodies.extend(body.decode() for body in fake.bodies)
     observed = _outcome(seen, error, tuple(waits))
-    found = [*_differences(observed, scenario.outcome), *_leaks(error)]
-    if error is None:
-        found += [*_delta_problems(seen), *scenario.check(seen)]
-    return found
+    found = [*_differences(observed, scenario.outcome)]
+    if error is not None:
+        shown = [] if observed.ends == scenario.outcome.ends else [str(error)]
+        return [*found, *shown, *_leaks(error)]
+    return [*found, *_delta_problems(seen), *scenario.check(seen)]
 
 
 def _outcome(seen: Seen, error: Exception | None, waits: tuple[float, ...]) -> Outcome:
     requests = len(seen.bodies)
     if error is not None:
         usage = error.usage if isinstance(error, LlmError) else Usage()
-        return Outcome(requests, error=type(error).__name__, usage=usage, waits=waits)
+        return Outcome(requests, ends=type(error).__name__, usage=usage, waits=waits)
     last = seen.results[-1]
-    return Outcome(requests, last.text, usage=last.usage, waits=waits)
+    return Outcome(requests, last.text, last.finish_reason, last.usage, waits)
 
 
 def _differences(observed: Outcome, expected: Outcome) -> Iterator[str]:
@@ -83,10 +85,8 @@ def _differences(observed: Outcome, expected: Outcome) -> Iterator[str]:
             yield f"{name} {value!r}, expected {wanted!r}"
 
 
-def _leaks(error: Exception | None) -> Iterator[str]:
+def _leaks(error: Exception) -> Iterator[str]:
     """Yield what an error must not show: the key, in itself or in what is chained to it."""
-    if error is None:
-        return
     if KEY in "".join(traceback.format_exception(error)):
         yield "the error shows the key"
     if "\n" in str(error):

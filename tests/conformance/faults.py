@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import NamedTuple
@@ -35,11 +35,17 @@ from agentkit.tests.chat_replies import (
 )
 
 from .apis import ApiError, HttpError, Said
-from .scenarios import BOTH, STREAMED, WHOLE, Outcome, Scenario, taken
+from .scenarios import BOTH, STREAMED, WHOLE, Outcome, Scenario, Seen, taken
 
 SECOND = 1_000  # milliseconds
 LONG_AGO = format_datetime(datetime(2020, 1, 1, tzinfo=UTC), usegmt=True)
 TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
+
+
+def _asked_the_same(seen: Seen) -> Iterator[str]:
+    """Nothing of the fault is left in the second request."""
+    if seen.bodies[0] != seen.bodies[1]:
+        yield f"the second request differs: {seen.bodies[1]}"
 
 
 class Fault(NamedTuple):
@@ -59,7 +65,7 @@ class Fault(NamedTuple):
     @property
     def stays(self) -> Scenario:
         """The fault again and again."""
-        outcome = Outcome(self.requests, error=self.error.__name__, waits=self.waits)
+        outcome = Outcome(self.requests, ends=self.error.__name__, waits=self.waits)
         says = (self.said,) * self.requests
         return Scenario(self.title, says, outcome, ways=self.ways, timeout=self.timeout)
 
@@ -69,9 +75,14 @@ class Fault(NamedTuple):
         if self.requests == 1:
             return None
         outcome = Outcome(2, "Done.", usage=taken(1), waits=self.waits[:1])
-        says = (self.said, "Done.")
-        title = f"{self.title}, once"
-        return Scenario(title, says, outcome, ways=self.ways, timeout=self.timeout)
+        return Scenario(
+            f"{self.title}, once",
+            (self.said, "Done."),
+            outcome,
+            ways=self.ways,
+            timeout=self.timeout,
+            check=_asked_the_same,
+        )
 
 
 def _fatal(title: str, said: Said, error: type[LlmError]) -> Fault:
@@ -96,7 +107,7 @@ FAULTS = (
     Fault("425", HttpError(425), Overloaded),
     Fault("429 without a hint", HttpError(429), RateLimited),
     Fault("429, wait 7 seconds", _limited({"retry-after": "7"}), RateLimited, (7.0, 7.0)),
-    Fault("429, wait until a date (now past)", _limited({"retry-after": LONG_AGO}), RateLimited, ()),
+    Fault("429, wait until a date, past", _limited({"retry-after": LONG_AGO}), RateLimited, ()),
     _fatal("429, wait until tomorrow", _limited({"retry-after": TOMORROW}), RateLimited),
     _fatal("429, wait a day", _limited({"retry-after": "86400"}), RateLimited),
     _fatal("429, quota used up", ApiError("quota"), QuotaExhausted),

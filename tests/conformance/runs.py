@@ -6,10 +6,11 @@ import asyncio
 import io
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 import pytest
 
@@ -33,12 +34,15 @@ from agentkit.transport import HttpClients
 
 STEPS = 30  # more than any scenario takes
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class _OneThreadLoop(VirtualTimeLoop):
     """A loop whose executor is the loop itself: beside a thread, time could not jump."""
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
+    ) -> asyncio.Future[T]:
         future = self.create_future()
         try:
             future.set_result(func(*args))
@@ -81,7 +85,7 @@ async def requester(
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(0)
 
     logger = Logger("conformance", "debug", io.StringIO())
     ctx = RunContext("conformance", Path(os.devnull), logger, datetime.now(UTC))

@@ -17,11 +17,14 @@ BOTH = (False, True)
 
 
 class Outcome(NamedTuple):
-    """What a run comes to: a text or the name of an error, and what that took (waits in s)."""
+    """What a run comes to, and what that took (`waits` in seconds).
+
+    `ends` is the reason why the last reply ended, or the name of the error.
+    """
 
     requests: int
     text: str = ""
-    error: str = ""
+    ends: str = "stop"
     usage: Usage = Usage()
     waits: tuple[float, ...] = ()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import functools
 import hashlib
 import hmac
 import os
@@ -16,10 +17,9 @@ import re
 import secrets
 import socket
 import sys
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .agent.agent import Agent
 from .errors import AgentError, AgentkitError, ConfigError
@@ -28,6 +28,7 @@ from .llm.result import GenerateResult
 from .observability.logger import LEVELS, Logger
 from .observability.redact import add_secret, exception_text, mask
 from .observability.run_context import RunContext, create_run_context
+from .tools.tool import run_in_thread
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -53,13 +54,7 @@ _SCHEMA = {
 }
 
 
-class BuildAgent(Protocol):
-    """Builds the agent for a model URI (None: the agent's own) and the context of its runs."""
-
-    def __call__(self, model: str | None = None, ctx: RunContext | None = None) -> Agent: ...
-
-
-def run(build_agent: BuildAgent, prog: str, arguments: Sequence[str]) -> None:
+def run(build_agent: Callable[..., Agent], prog: str, arguments: Sequence[str]) -> None:
     """Serve the agent over stdio, or with `--http` over HTTP, until its client or Ctrl-C ends it.
 
     Raises `ConfigError` for what it cannot be built or served with.
@@ -100,7 +95,8 @@ class _Desk:
         self._agent = agent
         self._prog = prog
         self._session = session
-        self._contexts: OrderedDict[str, RunContext] = OrderedDict()
+        # Costs and logs are those of one conversation.
+        self._context = functools.lru_cache(CONTEXTS_KEPT)(self._new_context)
 
     async def list_tools(self, request: Any, params: Any) -> ListToolsResult:
         """Answer `tools/list`."""
@@ -153,16 +149,9 @@ class _Desk:
             return f"mcp-{hashlib.sha256(own.encode()).hexdigest()[:32]}", False
         return _new_session(), True
 
-    def _context(self, session: str) -> RunContext:
-        """Return the context of a conversation: its costs and logs are its own."""
-        ctx = self._contexts.get(session)
-        if ctx is None:
-            own = self._agent.ctx
-            ctx = self._contexts[session] = create_run_context(own.logger, own.debug_dir)
-        self._contexts.move_to_end(session)
-        if len(self._contexts) > CONTEXTS_KEPT:
-            self._contexts.popitem(last=False)
-        return ctx
+    def _new_context(self, session: str) -> RunContext:
+        own = self._agent.ctx
+        return create_run_context(own.logger, own.debug_dir)
 
 
 def _new_session() -> str:
@@ -191,8 +180,20 @@ async def _serve_stdio(agent: Agent, prog: str) -> None:
     from mcp.server.stdio import stdio_server
 
     server = create_server(agent, prog, _new_session())
-    async with _open(agent), stdio_server() as (incoming, outgoing):
+    source = os.dup(0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # no child process may read what is for us
+    questions: Any = _lines(source)
+    async with _open(agent), stdio_server(questions) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+async def _lines(source: int) -> AsyncIterator[str]:
+    """Yield lines; read in daemon threads, so that Ctrl-C need not wait for the next line."""
+    rest = b""
+    while chunk := await run_in_thread(functools.partial(os.read, source, 65_536)):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8", "replace")
 
 
 async def _serve_http(agent: Agent, prog: str, host: str, port: int) -> None:
@@ -239,7 +240,7 @@ def _guarded(app: Any, token: str) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def _open(agent: Agent) -> Any:
+async def _open(agent: Agent) -> AsyncIterator[None]:
     """Connect what the agent uses, and close all of it: it was built for this server."""
     try:
         async with agent:

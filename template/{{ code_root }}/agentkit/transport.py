@@ -1,4 +1,4 @@
-"""HTTP clients: one per event loop, one TLS context, and pools that stay fast when many wait.
+"""HTTP connections: kept per event loop, one TLS context, and pools that stay fast when many wait.
 
 A pool's bookkeeping grows with its open connections for each request (pydantic/httpx2#974), so a
 client spreads requests over many small pools and takes the first that is idle.
@@ -9,36 +9,29 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
-from typing import NamedTuple
+from threading import Lock
 
 import httpx2
 
 POOLS = 64
 KEEPALIVE = 30.0  # seconds an idle connection is kept: a tool run between two calls is shorter
 
-
-class _Way(NamedTuple):
-    """A client, and the transport below it that can be used directly (None behind a proxy)."""
-
-    client: httpx2.AsyncClient
-    transport: httpx2.AsyncBaseTransport | None
+_Ways = dict[bool, httpx2.AsyncBaseTransport]  # for http and for https
 
 
 class HttpClients:
-    """Makes and keeps HTTP clients for the one who owns it; `aclose()` closes them.
+    """Makes and keeps HTTP connections for the one who owns it; `aclose()` closes them.
 
-    Clients have no timeout of their own: callers put a deadline round the whole call. With
+    They have no timeout of their own: callers put a deadline round the whole call. With
     `transport` (tests) every request goes there. Proxy variables of the environment are honoured.
+    Threads may share it, each with an event loop of its own.
     """
 
     def __init__(self, transport: httpx2.AsyncBaseTransport | None = None) -> None:
         self._transport = transport
-        self._ways: dict[asyncio.AbstractEventLoop, dict[bool, _Way]] = {}
+        self._ways: dict[asyncio.AbstractEventLoop, _Ways] = {}
+        self._lock = Lock()  # what one thread adds, another must not lose
         self._tls: ssl.SSLContext | None = None
-
-    def get(self, url: str) -> httpx2.AsyncClient:
-        """Return the running loop's client for this URL's scheme."""
-        return self._way(not url.startswith("http:")).client
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Send a complete request; the caller reads the response's body and closes it.
@@ -46,45 +39,55 @@ class HttpClients:
         This leaves out what a client does for sessions (cookies, redirects, authentication), which
         takes it a third of a small request's time.
         """
-        way = self._way(request.url.scheme != "http")
-        if way.transport is not None:
-            return await way.transport.handle_async_request(request)
-        return await way.client.send(request, stream=True)
-
-    async def aclose(self) -> None:
-        """Close the running loop's clients; those of loops that are gone went with them."""
-        for way in self._ways.pop(asyncio.get_running_loop(), {}).values():
-            await way.client.aclose()
-
-    def _way(self, secure: bool) -> _Way:
+        secure = request.url.scheme != "http"
         loop = asyncio.get_running_loop()
         ways = self._ways.get(loop)
-        if ways is None:
-            self._ways = {
-                known: ways for known, ways in self._ways.items() if not known.is_closed()
-            }
-            ways = self._ways[loop] = {}
-        way = ways.get(secure)
+        way = ways.get(secure) if ways is not None else None
         if way is None:
-            way = ways[secure] = self._new_way(secure)
+            way = self._new_way(loop, secure)
+        return await way.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections; those of loops that are gone went with them."""
+        with self._lock:
+            ways = self._ways.pop(asyncio.get_running_loop(), {})
+        for way in ways.values():
+            await way.aclose()
+
+    def _new_way(self, loop: asyncio.AbstractEventLoop, secure: bool) -> httpx2.AsyncBaseTransport:
+        with self._lock:
+            alive = {known: ways for known, ways in self._ways.items() if not known.is_closed()}
+            way = self._connections(secure) if self._transport is None else self._transport
+            alive.setdefault(loop, {})[secure] = way
+            self._ways = alive
         return way
 
-    def _new_way(self, secure: bool) -> _Way:
+    def _connections(self, secure: bool) -> httpx2.AsyncBaseTransport:
+        from urllib.request import getproxies  # loads http.client, which nothing else needs
+
         limits = httpx2.Limits(
             max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEPALIVE
         )
-        from urllib.request import getproxies  # loads http.client, which nothing else needs
+        verify: ssl.SSLContext | bool = False
+        if secure:
+            verify = self._tls = self._tls or httpx2.create_ssl_context()
+        if getproxies().keys() - {"no"}:  # only httpx2 itself knows how to use them
+            return _Client(httpx2.AsyncClient(verify=verify, limits=limits, timeout=None))
+        return _Pools(lambda: httpx2.AsyncHTTPTransport(verify=verify, limits=limits))
 
-        transport = self._transport
-        if transport is None:
-            verify: ssl.SSLContext | bool = False
-            if secure:
-                verify = self._tls = self._tls or httpx2.create_ssl_context()
-            if getproxies():  # only httpx2 itself knows how to use them
-                return _Way(httpx2.AsyncClient(verify=verify, limits=limits, timeout=None), None)
-            transport = _Pools(lambda: httpx2.AsyncHTTPTransport(verify=verify, limits=limits))
-        client = httpx2.AsyncClient(transport=transport, timeout=None, trust_env=False)
-        return _Way(client, transport)
+
+class _Client(httpx2.AsyncBaseTransport):
+    """A client that finds the proxy of each request, and else sends what the pools would."""
+
+    def __init__(self, client: httpx2.AsyncClient) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        auth = httpx2.Auth()  # none: a password in the URL would replace the header that is there
+        return await self._client.send(request, stream=True, auth=auth)
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
 
 
 class _Pools(httpx2.AsyncBaseTransport):

@@ -139,7 +139,7 @@ class Run:
     async def _halve(self) -> None:
         """Compact to half of what was sent: the provider knows its limit, we do not."""
         half = max(1, sum(message.weight for message in self._history) // 2)
-        compactor = self._options.compactor or SimpleHistoryCompactor(half)
+        compactor = self._options.compactor or SimpleHistoryCompactor(half, self._ledger.ctx.logger)
         self._history = await self._compacted(compactor, half)
 
     async def _compacted(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import dataclasses
 import functools
 import inspect
 import time
@@ -15,13 +14,12 @@ from dataclasses import dataclass
 from ..messages import Message, ToolCall, ToolResult
 from ..observability.records import ToolFinished, ToolStarted
 from ..observability.run_context import RunContext
-from ..tools.registry import Approve, ToolRegistry, error_result
+from ..tools.registry import CLEANUP, Approve, ToolRegistry, error_result
 from ..tools.tool import ToolContext
 from .events import ApprovalNeeded, ToolProgress
 from .spend import Spend, current_spend
 
-CLEANUP = 5.0  # seconds that cancelled tools get to end
-
+MOST_AT_ONCE = 16  # tools of one turn; each plain function is a thread
 MOST_WAITING = 1_000  # events that nobody has taken yet, beyond which progress is left out
 
 ToolEvent = ToolStarted | ToolProgress | ToolFinished | ApprovalNeeded
@@ -40,13 +38,18 @@ class ToolStep:
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolEvent | Message, None]:
         """Yield what happens, then the tool message with a result for every call.
 
+        At most 16 tools run at once; the rest, and those that wait for approval, take no place.
         When the consumer stops or the task is cancelled, running tools are cancelled too.
         """
         happened: asyncio.Queue[ToolEvent | None] = asyncio.Queue()
         context = contextvars.copy_context()
         context.run(current_spend.set, self.spend)
+        places = asyncio.Semaphore(MOST_AT_ONCE)
         loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(self._one(c, happened), context=context.copy()) for c in calls]
+        tasks = [
+            loop.create_task(self._one(call, happened, places), context=context.copy())
+            for call in calls
+        ]
         try:
             running = len(tasks)
             while running:
@@ -61,7 +64,12 @@ class ToolStep:
             await _end(tasks)
         yield message
 
-    async def _one(self, call: ToolCall, happened: asyncio.Queue[ToolEvent | None]) -> ToolResult:
+    async def _one(
+        self,
+        call: ToolCall,
+        happened: asyncio.Queue[ToolEvent | None],
+        places: asyncio.Semaphore,
+    ) -> ToolResult:
         async def approve(asked: ToolCall) -> bool:
             assert self.approve is not None
             happened.put_nowait(ApprovalNeeded(asked))
@@ -72,10 +80,12 @@ class ToolStep:
         try:
             self._tell(ToolStarted(call, self.spend.run), happened)
             started = time.perf_counter()
-            ctx = dataclasses.replace(
-                self.tool_context, on_progress=functools.partial(_report, happened, loop, call)
+            shared, report = self.tool_context, functools.partial(_report, happened, loop, call)
+            ctx = ToolContext(
+                shared.session_id, shared.user_id, shared.metadata, call, shared.run, report
             )
-            result = await self.registry.execute(call, ctx, approve if self.approve else None)
+            asked = approve if self.approve else None
+            result = await self.registry.execute(call, ctx, asked, places)
             seconds = time.perf_counter() - started
             self._tell(ToolFinished(call, result, seconds, self.spend.run), happened)
             return result
@@ -121,4 +131,5 @@ async def _end(tasks: Sequence[asyncio.Task[ToolResult]]) -> None:
     for task in running:
         task.cancel()
     if running:
-        await asyncio.wait(running, timeout=CLEANUP)
+        # The registry bounds what tools take to end; approvers could take longer.
+        await asyncio.wait(running, timeout=CLEANUP + 1.0)

@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import count
 from operator import is_
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from ..messages import Message
@@ -29,8 +30,8 @@ from .call_text import (
     run_started_text,
     tool_finished_text,
 )
-from .debug_directory import make_directory
 from .logger import Logger
+from .private_directory import make_directory
 from .records import (
     AttemptFinished,
     AttemptStarted,
@@ -102,18 +103,20 @@ class CallLog:
         self._bases: deque[_Base] = deque(maxlen=BASES)
         self._models: dict[int, str] = {}
         self._off = False
+        self._turn = Lock()  # a run may go on in several threads
 
     def __call__(self, record: Record) -> None:
         """Write the record; what has no place in the files is ignored."""
-        if self._off:
-            return
-        try:
-            self._write(record)
-        except OSError as error:
-            self._off = True
-            self._calls.clear()
-            self._bases.clear()
-            self._logger.warn(f"the call log is off for this run: {exception_text(error)}")
+        with self._turn:
+            if self._off:
+                return
+            try:
+                self._write(record)
+            except OSError as error:
+                self._off = True
+                self._calls.clear()
+                self._bases.clear()
+                self._logger.warn(f"the call log is off for this run: {exception_text(error)}")
 
     def _write(self, record: Record) -> None:
         match record:

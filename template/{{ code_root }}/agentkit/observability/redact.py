@@ -23,8 +23,10 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from ..texts import clean
+from .secret_names import MASK as MASK
+from .secret_names import is_secret, is_secret_parameter, mask_shapes
+from .secret_names import is_secret_name as is_secret_name
 
-MASK = "***"
 SHORTEST = 6  # shorter "keys" are placeholders such as "none"; masking them would garble every log
 LONGEST_TEXT = 100_000  # characters of one value kept in a log or artifact
 LONGEST_INT = 10_000  # bits; Python refuses to write out much longer ones
@@ -36,23 +38,7 @@ _LIBRARY_LOGGERS = (
 
 _forms: dict[str, None] = {}  # every spelling of every known secret, longest first
 
-_NAME = (
-    r"(?:api[-_]?key|[a-z]*apikey|access[-_]?key|secret|token|password|passwd|authorization"
-    r"|credential)"
-)
-_SECRET_NAME = re.compile(rf"(?i)^(?:.*[-_.])?{_NAME}s?$|^x-.*-(?:key|token)$|^(?:set-)?cookie$")
-_NOT_SECRET = re.compile(r"(?i)^(?:max|total|input|output|prompt|completion)?[-_]?tokens?$")
 _ENVIRONMENT = re.compile(r"(?:_API_KEY|_TOKEN|_SECRET|_PASSWORD|_ACCESS_KEY|_SECRET_KEY)$")
-_SHAPES = (
-    (re.compile(rf"(?i)([?&;]|\b)({_NAME}|key)=([^&\s\"'<>;]+)"), rf"\1\2={MASK}"),
-    (re.compile(r"(?i)\b(bearer|(?<=authorization: )basic)\s+[\w.~+/=-]{6,}"), rf"\1 {MASK}"),
-    (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), rf"\1:{MASK}@"),
-    (re.compile(rf"(?i)([\"']{_NAME}[\"']\s*:\s*[\"'])[^\"']+"), rf"\1{MASK}"),
-    (re.compile(r"\b(?:sk-|gsk_|AIza|xai-|hf_|pplx-|csk-)[A-Za-z0-9_-]{16,}"), MASK),
-)
-_HINTS = re.compile(
-    r"[=:]|sk-|gsk_|AIza|xai-|hf_|pplx-|(?i:bearer)"
-)  # each has one
 
 
 def add_secret(value: str | None) -> None:
@@ -91,7 +77,7 @@ def add_url_secrets(url: str) -> None:
         add_secret(unquote(parts.password or parts.username or ""))
     for pair in parts.query.split("&"):
         name, _, value = pair.partition("=")
-        if is_secret_name(name) or name == "key":
+        if is_secret_parameter(name):
             add_secret(unquote(value))
 
 
@@ -100,11 +86,6 @@ def add_environment() -> None:
     for name, value in os.environ.items():
         if _ENVIRONMENT.search(name.upper()):
             add_secret(value.strip())
-
-
-def is_secret_name(name: str) -> bool:
-    """Tell whether a header, parameter or key of this name holds a secret."""
-    return bool(_SECRET_NAME.search(name)) and not _NOT_SECRET.search(name)
 
 
 def mask_known(text: str) -> str:
@@ -117,11 +98,7 @@ def mask_known(text: str) -> str:
 
 def mask(text: str) -> str:
     """Return the text without known secrets and what looks like one: for errors, URLs and logs."""
-    text = mask_known(text)
-    if _HINTS.search(text):
-        for shape, replacement in _SHAPES:
-            text = shape.sub(replacement, text)
-    return text
+    return mask_shapes(mask_known(text))
 
 
 def safe_sanitize(value: Any) -> Any:
@@ -137,7 +114,7 @@ def exception_text(error: BaseException) -> str:
     """Return type and message of an exception, masked; groups are unwrapped to their root cause."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return mask(f"{type(error).__name__}: {_message(error)}".rstrip(": "))
+    return mask(clean(f"{type(error).__name__}: {error_message(error)}".rstrip(": ")))
 
 
 def _sanitize(value: Any, path: tuple[int, ...]) -> Any:
@@ -163,7 +140,7 @@ def _container(value: Any, path: tuple[int, ...]) -> Any:
     match value:
         case Mapping():
             return {
-                _key(k): MASK if _hidden(k, v) else _sanitize(v, path) for k, v in value.items()
+                _key(k): MASK if _is_hidden(k, v) else _sanitize(v, path) for k, v in value.items()
             }
         case list() | tuple() | set() | frozenset():
             return [_sanitize(item, path) for item in value]
@@ -194,7 +171,7 @@ def _exception(error: BaseException, path: tuple[int, ...]) -> dict[str, Any]:
     )
     record: dict[str, Any] = {
         "type": type(error).__name__,
-        "message": shorten(mask(clean(_message(error)))),
+        "message": shorten(mask(clean(error_message(error)))),
         "stack": shorten(mask(clean(stack))),
     }
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
@@ -205,10 +182,11 @@ def _exception(error: BaseException, path: tuple[int, ...]) -> dict[str, Any]:
     return record
 
 
-def _message(error: BaseException) -> str:
+def error_message(error: BaseException) -> str:
+    """Return what an exception says, whatever its `__str__` is like; not masked."""
     try:
         return str(error)
-    except Exception as broken:
+    except BaseException as broken:
         return f"[no message: {type(broken).__name__}]"
 
 
@@ -216,8 +194,8 @@ def _key(key: Any) -> str:
     return mask(clean(str(key)))
 
 
-def _hidden(key: Any, value: Any) -> bool:
-    return isinstance(key, str) and isinstance(value, (str, bytes)) and is_secret_name(key)
+def _is_hidden(key: Any, value: Any) -> bool:
+    return isinstance(key, str) and is_secret(key, value)
 
 
 def shorten(text: str, longest: int = LONGEST_TEXT) -> str:

@@ -8,16 +8,18 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from ..errors import ConfigError
 from .call_log import CallLog
-from .debug_directory import make_directory
 from .logger import Logger
+from .private_directory import make_directory
 from .records import Observer, Record
 from .redact import add_environment, exception_text, mask, safe_sanitize
 from .slug import slug as slug
@@ -25,6 +27,8 @@ from .slug import slug as slug
 _LAST_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z, the end of what a date can say
 _LAST_SEQUENCE = 9_999_999
 _sequence = count()  # makes ids of one millisecond differ, and sort newest first
+_least_left = [_LAST_MS]  # what the newest id of this process begins with
+_naming = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class RunContext:
             try:
                 observer(record)
             except Exception as error:
-                self.observers.remove(observer)
+                with suppress(ValueError):  # another thread was faster
+                    self.observers.remove(observer)
                 name = getattr(observer, "__name__", type(observer).__name__)
                 self.logger.warn(f"observer {name} failed and is off: {exception_text(error)}")
 
@@ -106,9 +111,14 @@ def get_sub_debug_dir(ctx: RunContext, stage_dir: str) -> Path:
 
 
 def new_run_id() -> str:
-    """Return an id that sorts before every earlier one, also across processes of one machine."""
-    left = _LAST_MS - time.time_ns() // 1_000_000
-    sequence = _LAST_SEQUENCE - next(_sequence) % (_LAST_SEQUENCE + 1)
+    """Return an id that sorts before every earlier one, also across processes of one machine.
+
+    A clock that is set back only leads to ids of the same millisecond within this process.
+    """
+    with _naming:
+        left = min(_LAST_MS - time.time_ns() // 1_000_000, *_least_left)
+        _least_left[:] = [left]
+        sequence = _LAST_SEQUENCE - next(_sequence) % (_LAST_SEQUENCE + 1)
     return f"{left:015d}-{sequence:07d}-{secrets.token_hex(2)}"
 
 

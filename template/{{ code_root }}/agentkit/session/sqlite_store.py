@@ -49,9 +49,9 @@ _SCHEMA = (
 class SqliteSessionStore:
     """Keeps sessions in a file that only its owner can read. Nothing is touched before first use.
 
-    A turn is a lease: that of a dead process of this machine is taken over at once, any other
-    after 15 seconds without a sign of life. `clock` returns Unix time; `sleep` is for tests too.
-    All methods raise `StoreError` when the file cannot be used.
+    A folder that is made for it is hidden from git. A turn is a lease: that of a dead process of
+    this machine is taken over at once, any other after 15 seconds without a sign of life. `clock`
+    returns Unix time. All methods raise `StoreError` when the file cannot be used.
     """
 
     def __init__(

@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..errors import AgentkitError, StoreError
+from ..observability.private_directory import make_directory
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -25,21 +26,55 @@ class _Job(NamedTuple):
     """Work whose result goes to a future of the asking event loop. No work means: close."""
 
     work: Callable[[Connection], Any] | None
-    writes: bool
-    future: asyncio.Future[Any]
+    writes: bool = False
+    future: asyncio.Future[Any] | None = None
+
+
+class _Line(NamedTuple):
+    """Jobs that wait, and the thread that does them."""
+
+    jobs: SimpleQueue[_Job]
+    thread: threading.Thread
+
+
+# SQLite forgets its locks in a forked process, and in the worst case what that process writes. So
+# before a fork all databases are closed; each side opens them again when it needs them.
+_lines: set[_Line] = set()
+_choosing = threading.Lock()  # held while a line is chosen or given up, and during a fork
+
+
+def _before_fork() -> None:
+    _choosing.acquire()
+    for line in _lines:
+        line.jobs.put(_Job(None))
+    for line in _lines:
+        line.thread.join()
+    _lines.clear()
+
+
+def _after_fork() -> None:
+    if _choosing.locked():  # a server in C may fork without telling before
+        _choosing.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
 
 
 class SqliteWorker:
     """Runs work on one database, in order; what is queued at the same time is one transaction.
 
     A commit costs more than an append, so a thousand busy sessions share a few of them. The file
-    is opened with the first job, by `prepare`, and the thread never keeps the process alive.
+    is opened with the first job, by `prepare`, and the thread never keeps the process alive. May
+    be used in many threads, and on both sides of a fork.
     """
 
     def __init__(self, path: Path, prepare: Callable[[Connection], None]) -> None:
         self._path = path
         self._prepare = prepare
-        self._jobs: SimpleQueue[_Job] | None = None
+        self._line: _Line | None = None
 
     def post(self, work: Callable[[Connection], T], writes: bool) -> asyncio.Future[T]:
         """Queue work and return its future, which need not be awaited.
@@ -48,20 +83,39 @@ class SqliteWorker:
         it writes; any other failure undoes it and becomes a `StoreError`.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        if self._jobs is None:
-            self._jobs = SimpleQueue()
-            arguments = (self._path, self._prepare, self._jobs)
-            threading.Thread(target=_serve, args=arguments, name="sessions", daemon=True).start()
-        self._jobs.put(_Job(work, writes, future))
+        with _choosing:
+            if self._line is None or not _is_open(self._line):
+                self._line = self._start()
+            self._line.jobs.put(_Job(work, writes, future))
         return future
 
     async def aclose(self) -> None:
         """Finish what is queued and close the file; the next job would open it again."""
-        if self._jobs is not None:
+        with _choosing:
+            line, self._line = self._line, None
+            if line is None or not _is_open(line):
+                return
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._jobs.put(_Job(None, False, future))
-            self._jobs = None
+            line.jobs.put(_Job(None, False, future))
+        try:
             await future
+        finally:
+            with _choosing:
+                _lines.discard(line)
+
+    def _start(self) -> _Line:
+        jobs: SimpleQueue[_Job] = SimpleQueue()
+        arguments = (self._path, self._prepare, jobs)
+        thread = threading.Thread(target=_serve, args=arguments, name="sessions", daemon=True)
+        thread.start()
+        line = _Line(jobs, thread)
+        _lines.add(line)
+        return line
+
+
+def _is_open(line: _Line) -> bool:
+    """Tell whether somebody works on it: not after a fork, of which only one thread is left."""
+    return line in _lines and line.thread.is_alive()
 
 
 def _serve(path: Path, prepare: Callable[[Connection], None], jobs: SimpleQueue[_Job]) -> None:
@@ -70,7 +124,7 @@ def _serve(path: Path, prepare: Callable[[Connection], None], jobs: SimpleQueue[
     while not closing:
         batch = _next_batch(jobs)
         closing = [job for job in batch if job.work is None]
-        batch = [job for job in batch if job.work and not job.future.cancelled()]
+        batch = [job for job in batch if job.work and not _is_cancelled(job)]
         try:
             database = database or _open(path, prepare)
             outcomes = _run(database, batch) if batch else []
@@ -80,6 +134,10 @@ def _serve(path: Path, prepare: Callable[[Connection], None], jobs: SimpleQueue[
     if database:
         database.close()
     _deliver(path, closing, [None])
+
+
+def _is_cancelled(job: _Job) -> bool:
+    return job.future is not None and job.future.cancelled()
 
 
 def _next_batch(jobs: SimpleQueue[_Job]) -> list[_Job]:
@@ -95,7 +153,7 @@ def _next_batch(jobs: SimpleQueue[_Job]) -> list[_Job]:
 def _open(path: Path, prepare: Callable[[Connection], None]) -> Connection:
     import sqlite3
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent, path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # conversations are their owner's only
     database = sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None)
     try:
@@ -134,6 +192,8 @@ def _deliver(path: Path, batch: list[_Job], outcomes: list[Any]) -> None:
     """Hand the outcomes over, with one wake-up for each event loop."""
     settled: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
     for job, outcome in zip(batch, outcomes, strict=True):
+        if job.future is None:
+            continue
         if isinstance(outcome, Exception) and not isinstance(outcome, AgentkitError):
             outcome = _store_error(path, outcome)
         settled.setdefault(job.future.get_loop(), []).append((job.future, outcome))

@@ -1,12 +1,13 @@
-"""HTTP clients: one per event loop, closed by their owner, and pools that spread the load."""
+"""HTTP connections: kept per event loop, closed by their owner, and spread over pools."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import weakref
+import time
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -18,19 +19,22 @@ REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"
 
 
 class Server:
-    """A small HTTP server on this machine; `connections` counts those it accepted."""
+    """A small HTTP server on this machine; `connections` counts those it accepted.
+
+    `heads` are the requests' first lines and headers.
+    """
 
     def __init__(self, wait: Callable[[], Awaitable[object]] | None = None) -> None:
         self.connections = 0
-        self.requests = 0
+        self.heads: list[bytes] = []
         self._wait = wait
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer requests until the client closes the connection."""
         self.connections += 1
         try:
-            while await reader.readuntil(b"\r\n\r\n"):
-                self.requests += 1
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                self.heads.append(head)
                 if self._wait:
                     await self._wait()
                 writer.write(REPLY)
@@ -52,29 +56,47 @@ def respond(request: httpx2.Request) -> httpx2.Response:
     return httpx2.Response(200, text="hi")
 
 
-async def test_a_loop_has_one_client_per_scheme() -> None:
-    """It is made once and used again."""
+async def ask(clients: HttpClients, url: str) -> str:
+    """Return the body of a response, read to its end."""
+    async with aclosing(await clients.send(httpx2.Request("GET", url))) as response:
+        return (await response.aread()).decode()
+
+
+def test_what_belongs_to_a_loop_that_is_gone_is_not_kept() -> None:
+    """Each loop has connections of its own, which nobody can close after it."""
     clients = HttpClients(httpx2.MockTransport(respond))
-    first = clients.get("http://a/")
-    assert clients.get("http://b/x") is first
-    assert clients.get("https://a/") is not first
-    await clients.aclose()
+    for _ in range(3):
+        assert asyncio.run(ask(clients, "http://a/")) == "hi"
+    assert len(clients._ways) == 1
 
 
-def test_each_loop_has_a_client_of_its_own() -> None:
-    """The client of a loop that is gone is never used again, nor kept."""
+class YieldingLoop(asyncio.SelectorEventLoop):
+    """Lets another thread run whenever it is looked at."""
+
+    def is_closed(self) -> bool:
+        time.sleep(0)
+        return super().is_closed()
+
+
+def test_threads_may_share_it() -> None:
+    """Each has a loop of its own, and none loses what another adds."""
     clients = HttpClients(httpx2.MockTransport(respond))
 
-    async def use() -> weakref.ref[httpx2.AsyncClient]:
-        client = clients.get("http://a/")
-        assert (await client.get("http://a/")).text == "hi"
-        return weakref.ref(client)
+    async def use() -> bool:
+        await ask(clients, "http://a/")
+        known = asyncio.get_running_loop() in clients._ways
+        await clients.aclose()
+        return known
 
-    first = asyncio.run(use())
-    second = asyncio.run(use())
-    gc.collect()
-    assert first() is None
-    assert second() is not None
+    def use_often(_: int) -> bool:
+        for _ in range(20):
+            with asyncio.Runner(loop_factory=YieldingLoop) as runner:
+                assert runner.run(use())
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(use_often, range(8)))
+    assert clients._ways == {}
 
 
 @pytest.mark.usefixtures("loopback")
@@ -85,7 +107,7 @@ def test_a_second_run_connects_anew() -> None:
     async def use() -> str:
         server = Server()
         async with server.listen() as url:
-            text = (await clients.get(url).get(url)).text
+            text = await ask(clients, url)
             await clients.aclose()
         return text
 
@@ -99,9 +121,9 @@ async def test_a_connection_is_used_again() -> None:
     server, clients = Server(), HttpClients()
     async with server.listen() as url:
         for _ in range(5):
-            assert (await clients.get(url).get(url)).text == "hi"
+            assert await ask(clients, url) == "hi"
         await clients.aclose()
-    assert (server.requests, server.connections) == (5, 1)
+    assert (len(server.heads), server.connections) == (5, 1)
 
 
 @pytest.mark.usefixtures("loopback")
@@ -111,29 +133,29 @@ async def test_requests_at_once_do_not_wait_for_each_other() -> None:
     count = POOLS + 10
 
     async def wait() -> None:
-        if server.requests == count:
+        if len(server.heads) == count:
             arrived.set()
         await arrived.wait()
 
     server, clients = Server(wait), HttpClients()
     async with server.listen() as url, asyncio.timeout(20):
-        client = clients.get(url)
-        replies = await asyncio.gather(*(client.get(url) for _ in range(count)))
-        assert {reply.text for reply in replies} == {"hi"}
+        replies = await asyncio.gather(*(ask(clients, url) for _ in range(count)))
+        assert set(replies) == {"hi"}
         await clients.aclose()
     assert server.connections == count
 
 
+@pytest.mark.usefixtures("loopback")
 async def test_closing_closes_and_can_be_repeated() -> None:
-    """Nothing that was closed is handed out again, and twice is as good as once."""
-    clients = HttpClients(httpx2.MockTransport(respond))
-    await clients.aclose()
-    first = clients.get("http://a/")
-    await clients.aclose()
-    await clients.aclose()
-    assert first.is_closed
-    assert (await clients.get("http://a/").get("http://a/")).text == "hi"
-    await clients.aclose()
+    """Nothing that was closed is used again, and twice is as good as once."""
+    server, clients = Server(), HttpClients()
+    async with server.listen() as url:
+        await clients.aclose()
+        for _ in range(2):
+            assert await ask(clients, url) == "hi"
+            await clients.aclose()
+            await clients.aclose()
+    assert server.connections == 2
 
 
 @pytest.mark.usefixtures("loopback")
@@ -147,21 +169,44 @@ async def test_a_cancelled_request_frees_its_place() -> None:
 
     server, clients = Server(wait), HttpClients()
     async with server.listen() as url:
-        client = clients.get(url)
-        task = asyncio.create_task(client.get(url))
+        task = asyncio.create_task(ask(clients, url))
         await arrived.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         go.set()
-        assert (await client.get(url)).text == "hi"
+        assert await ask(clients, url) == "hi"
         await clients.aclose()
 
 
+@pytest.mark.usefixtures("loopback")
 async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only httpx2 itself knows how, so it gets to choose the way."""
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    clients = HttpClients()
-    client = clients.get("http://example.com/")
-    assert any(pattern.pattern == "http://" for pattern in client._mounts)
-    await clients.aclose()
+    """It is asked for the whole address, and no one else is asked."""
+    server, clients = Server(), HttpClients()
+    async with server.listen() as url:
+        monkeypatch.setenv("HTTP_PROXY", url)
+        assert await ask(clients, "http://example.com/x") == "hi"
+        await clients.aclose()
+    assert server.heads[0].startswith(b"GET http://example.com/x HTTP/1.1\r\n")
+
+
+@pytest.mark.usefixtures("loopback")
+@pytest.mark.parametrize(
+    "variables", [{}, {"NO_PROXY": "*"}, {"HTTP_PROXY": "http://h:9", "NO_PROXY": "*"}]
+)
+async def test_a_url_sends_no_credentials_of_its_own(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether or not a proxy variable is set, the header that is there goes out."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    server, clients = Server(), HttpClients()
+    async with server.listen() as url:
+        request = httpx2.Request(
+            "GET", url.replace("//", "//user:pw@"), headers={"authorization": "Bearer key"}
+        )
+        async with aclosing(await clients.send(request)) as response:
+            await response.aread()
+        await clients.aclose()
+    assert server.heads[0].lower().count(b"authorization:") == 1
+    assert b"Bearer key" in server.heads[0]

@@ -34,6 +34,8 @@ __all__ = ["HttpServer", "McpClient", "McpServerError", "StdioServer"]
 ATTEMPTS = 3  # to reconnect, and to send a call that did not reach the server
 PATIENCE = 5.0  # seconds a call waits for the next attempt to connect
 REST = 10  # times as long as a failure took, a server is left alone
+MOST_WARNINGS = 100
+MOMENT = 2.0  # seconds a run waits for a server that failed before
 LONGEST_DESCRIPTION = 10_000  # characters
 LONGEST_PROBLEM = 1_000
 
@@ -70,8 +72,10 @@ class McpClient:
         self._backoff = backoff or Backoff()
         self._transport = transport
         self._wanted = False
+        self._warned: set[str] = set()
         self._lives: list[Connection] = []  # the last is the current one, others are ending
         self._failures = 0  # in a row, before the last
+        self._problem: str | None = None
         self._tools: dict[str, tuple[mcp.types.Tool, Tool]] = {}
         self._listed: list[mcp.types.Tool] | None = None
         for package in ("mcp", "client"):  # what the SDK logs is nothing for the user's terminal
@@ -106,9 +110,13 @@ class McpClient:
         return {name: tool for name, (_, tool) in self._tools.items()}
 
     async def _live(self, *, patient: bool) -> Connection:
-        """Return a connection that works; `patient` waits for a server that failed just now."""
+        """Return a connection that works.
+
+        Where the last one failed, `patient` waits for its time and for the next to come about;
+        else that one has a moment, then goes on in the background.
+        """
         last = self._lives[-1] if self._lives else None
-        if last is not None and last.over and last.failed and not last.is_old_server:
+        if last is not None and last.failed and not last.is_old_server:
             await self._pause(last, patient)
             last = self._lives[-1] if self._lives else None  # another task may have been faster
         if last is None or last.over:
@@ -116,7 +124,10 @@ class McpClient:
             last = self._connect(last)
             self._lives.append(last)
         try:
-            await last.ready()
+            async with asyncio.timeout(MOMENT if self._failures and not patient else None):
+                await last.ready()
+        except TimeoutError:
+            raise McpServerError(f"MCP server {self.name}: {self._problem}") from None
         except McpServerError:
             if last.is_old_server:
                 return await self._live(patient=patient)
@@ -133,12 +144,22 @@ class McpClient:
             await self._backoff.sleep(left)
 
     def _connect(self, last: Connection | None) -> Connection:
-        mode = "auto" if last is None or last.failed else last.mode
-        if last is not None and last.is_old_server:
+        mode = "auto"
+        if last is None:
+            self._failures = 0
+        elif last.is_old_server:
             mode = "legacy"
-        self._failures = self._failures + 1 if last is not None and last.failed else 0
-        limit, backoff, warn = self._connect_timeout, self._backoff, self._logger.warn
-        return Connection(self.name, self._open_transport, mode, limit, backoff, warn)
+        elif last.failed:
+            self._failures, self._problem = self._failures + 1, last.problem
+        else:
+            mode, self._failures = last.mode, 0
+        limit, backoff = self._connect_timeout, self._backoff
+        return Connection(self.name, self._open_transport, mode, limit, backoff, self._warn)
+
+    def _warn(self, problem: str) -> None:
+        if problem not in self._warned and len(self._warned) < MOST_WARNINGS:
+            self._warned.add(problem)
+            self._logger.warn(problem)
 
     def _open_transport(self, lost: Callable[[str], None]) -> AbstractAsyncContextManager[Any]:
         if isinstance(self._server, StdioServer):
@@ -159,13 +180,11 @@ class McpClient:
             try:
                 made[name] = found, self._make_tool(name, found)
             except (ConfigError, ValueError) as error:
-                self._logger.warn(f"tool {found.name!r} is left out: {error}")
+                self._warn(f"tool {found.name!r} is left out: {error}")
         return made
 
     def _make_tool(self, name: str, found: mcp.types.Tool) -> Tool:
         schema = clean_json(found.input_schema)
-        if not isinstance(schema.get("properties", {}), dict):
-            raise ConfigError("`properties` of its schema is no object")
 
         async def execute(arguments: dict[str, Any], ctx: ToolContext) -> Sequence[Text | Image]:
             result = await self._call(found.name, name, sent_arguments(arguments, schema), ctx)

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from ..observability.redact import mask, shorten
 from ..retry import Backoff
 from .mcp_errors import EXPIRED, LOST, NOT_SENT, McpServerError, NotSent, root_cause
+from .mcp_listing import list_tools, mended
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.shared.dispatcher import ProgressFnT
     from mcp.types import CallToolResult, Tool
 
-MOST_PAGES = 100
-MOST_TOOLS = 1_000
 LONGEST_REASON = 500  # characters
 CLOSING = 8.0  # seconds a session gets to end before it is cancelled
 LAST_NEWS = 0.5  # seconds to learn why a session broke off
@@ -90,7 +89,7 @@ class Connection:
     async def ready(self) -> None:
         """Wait until it can be used. Raises `McpServerError` when that fails."""
         await self._ready.wait()
-        if self._client is None:
+        if self._client is None or self.over:
             raise McpServerError(f"MCP server {self._name}: {self.problem or 'it was closed'}")
 
     async def refresh(self) -> None:
@@ -104,7 +103,7 @@ class Connection:
             self._is_old = False
             try:
                 async with asyncio.timeout(self._limit):
-                    self.tools = await self._list_tools(self._client)
+                    self.tools = await list_tools(self._client, self._warn)
             except Exception as error:
                 self._is_old = True
                 reason = mask(root_cause(error, self._limit))
@@ -147,6 +146,7 @@ class Connection:
             self.problem = shorten(mask(reason), LONGEST_REASON)
             self.ended_at = self._loop.time()
         self._stop.set()
+        self._ready.set()
         if self._deadline is not None:
             with suppress(RuntimeError):  # it is being given up already
                 self._deadline.reschedule(self._loop.time())
@@ -161,10 +161,12 @@ class Connection:
         await asyncio.wait({self._task}, timeout=CLOSING)
 
     async def _own(self) -> None:
+        problem = f"no answer within {self._limit:g} s"
+        timer = self._loop.call_later(self._limit, self.end, problem)
         try:
-            async with asyncio.timeout(self._limit) as self._deadline, self._new_client() as client:
-                self.tools = await self._list_tools(client)
-                self._deadline.reschedule(None)
+            async with asyncio.timeout(None) as self._deadline, self._new_client() as client:
+                self.tools = await list_tools(client, self._warn)
+                timer.cancel()
                 self._deadline = None
                 self._client, self._was_ready = client, True
                 self._ready.set()
@@ -172,20 +174,22 @@ class Connection:
         except Exception as error:
             self.end(root_cause(error, self._limit))
         finally:
+            timer.cancel()
             self._client = None
             self._stop.set()
             self._ready.set()
 
     def _lost(self, reason: str) -> None:
-        self._broke_off = True
-        self.end(reason)
+        if self.problem is None:  # else it is what we did to it
+            self._broke_off = True
+            self.end(reason)
 
     def _new_client(self) -> Client:
         from mcp import Client
         from mcp.types import Implementation
 
         return Client(
-            self._open_transport(self._lost),
+            mended(self._open_transport(self._lost), self._warn),
             mode=self.mode,
             cache=None,
             client_info=Implementation(name="agentkit", version="1"),
@@ -224,22 +228,3 @@ class Connection:
                     return
             attempt = attempt + 1 if self._loop.time() - began_at < LONG_HEARD else 1
             await self._backoff.sleep(self._backoff.delay(min(attempt, 8)))
-
-    async def _list_tools(self, client: Client) -> list[Tool]:
-        tools: dict[str, Tool] = {}
-        if client.server_capabilities.tools is None:
-            return []
-        cursor, seen = None, set()
-        for _ in range(MOST_PAGES):
-            page = await client.list_tools(cursor=cursor)
-            for tool in page.tools:
-                tools.setdefault(tool.name, tool)
-            cursor = page.next_cursor
-            if not cursor:
-                return list(tools.values())
-            if cursor in seen or len(tools) > MOST_TOOLS:
-                break
-            seen.add(cursor)
-        kept = list(tools.values())[:MOST_TOOLS]
-        self._warn(f"its list of tools has no end; the first {len(kept)} are used")
-        return kept

@@ -8,6 +8,7 @@ have seen it.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -84,7 +85,12 @@ class _Client(httpx2.AsyncClient):
             if request.method != "POST":
                 raise
             return self._failed(request, *_failure(error))
-        return response if request.method != "POST" else await self._checked(request, response)
+        if request.method == "POST":
+            return await self._checked(request, response)
+        if self._lost is not None and response.is_success:
+            lost = functools.partial(self._lost, "its stream of answers ended")
+            response.stream = _Body(response, None, lost)
+        return response
 
     async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -92,7 +98,8 @@ class _Client(httpx2.AsyncClient):
             return self._failed(request, LOST, "it sent a compressed answer, which was not asked")
         if response.status_code >= 400:
             return await self._refused(request, response)
-        response.stream = _Bounded(response)
+        events = response.headers.get("content-type", "").startswith("text/event-stream")
+        response.stream = _Body(response, None if events else LARGEST, None)
         return response
 
     async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
@@ -123,22 +130,29 @@ class _Client(httpx2.AsyncClient):
         return httpx2.Response(502, json=error, request=request)
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """A body that ends with an error when it is no stream of events and larger than a message."""
+class _Body(httpx2.AsyncByteStream):
+    """A body of at most `longest` bytes, if that is given; `ended` is called at its end."""
 
-    def __init__(self, response: httpx2.Response) -> None:
+    def __init__(
+        self, response: httpx2.Response, longest: int | None, ended: Callable[[], None] | None
+    ) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         self._stream = response.stream
-        events = response.headers.get("content-type", "").startswith("text/event-stream")
-        self._left = None if events else LARGEST
+        self._longest = longest
+        self._ended = ended
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            if self._left is not None:
-                self._left -= len(chunk)
-                if self._left < 0:  # a kind of error that the SDK turns into one of the request
+        size = 0
+        try:
+            async for chunk in self._stream:
+                size += len(chunk)
+                if self._longest is not None and size > self._longest:
+                    # A kind of error that the SDK turns into one of the request.
                     raise httpx2.StreamError(f"more than {LARGEST // 1024**2} MB")
-            yield chunk
+                yield chunk
+        finally:
+            if self._ended is not None:
+                self._ended()
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -148,7 +162,7 @@ async def _beginning(response: httpx2.Response) -> bytes:
     body = b""
     try:
         async with asyncio.timeout(SMALL):
-            async for chunk in response.aiter_raw():
+            async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > LONGEST_REFUSAL:
                     break

@@ -162,10 +162,12 @@ class _Child:
         code = await _exit_code(self._process, END)
         if code is None:
             return "it closed its output"
+        if code < 0:
+            return f"it was ended by signal {-code}"
         await asyncio.sleep(POLL)  # for what is still in the pipe of stderr
-        how = f"exited with code {code}" if code >= 0 else f"was ended by signal {-code}"
         lines = self._last_words.strip().splitlines()
-        return mask(f"it {how}: {lines[-1].strip()[:300]}" if lines else f"it {how}")
+        last = f": {lines[-1].strip()[:300]}" if lines else ""
+        return mask(f"it exited with code {code}{last}")
 
 
 async def _exit_code(process: Process, seconds: float) -> int | None:

@@ -117,10 +117,10 @@ def _read_data(data: str, kind: str, images: list[Image]) -> str:
 
 
 def _says(texts: list[str], structured: Any) -> bool:
-    """Tell whether the texts hold the structured content: as JSON, or its only value."""
+    """Tell whether the texts hold the structured content: as JSON, or the only value in it."""
     values = [structured]
-    if isinstance(structured, dict) and list(structured) == ["result"]:
-        values.append(structured["result"])  # how servers wrap what is no object
+    if isinstance(structured, dict) and len(structured) == 1:
+        values += structured.values()  # {"result": …}, how servers wrap what is no object
     found = [_value(text) for text in texts]
     whole = "\n".join(texts)
     return bool(texts) and any(value in (_value(whole), whole, found) for value in values)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from ..errors import ConfigError, ToolError
-from ..messages import Image, Text, ToolCall, ToolResult
-from ..observability.redact import exception_text, mask, shorten
-from ..texts import clean, encode_json
-from .tool import Tool, ToolContext
+from ..messages import Text, ToolCall, ToolResult
+from ..observability.redact import error_message, exception_text, mask, shorten
+from .content import LONGEST_RESULT, Content, plain_content, result_content
+from .tool import PlainFunction, Tool, ToolContext, run_in_thread
 
-LONGEST_RESULT = 100_000  # characters of a result the model gets to read
-NO_OUTPUT = "(no output)"
+CLEANUP = 5.0  # seconds that a cancelled tool gets to end
 
 Approve = Callable[[ToolCall], Awaitable[bool] | bool]
 
@@ -52,26 +54,25 @@ class ToolRegistry:
         return self._schemas
 
     async def execute(
-        self, call: ToolCall, ctx: ToolContext | None = None, approve: Approve | None = None
+        self,
+        call: ToolCall,
+        ctx: ToolContext | None = None,
+        approve: Approve | None = None,
+        places: AbstractAsyncContextManager[None] | None = None,
     ) -> ToolResult:
         """Run one call and return what the model gets to read; only cancellation escapes.
 
         A tool that needs approval waits for `approve(call)` outside its timeout; without an
-        approver it is refused.
+        approver it is refused. `places`, such as a semaphore, is held only while the tool runs.
         """
         try:
             tool, arguments = self._prepare(call)
             await _approved(tool, call, approve)
-            ctx = ctx.of(call) if ctx else ToolContext(call=call)
-            async with asyncio.timeout(tool.timeout):
-                value = await _inner(tool, arguments, ctx)
-        except _Failed as failure:
-            return error_result(call, failure.text)
         except ToolError as error:
-            return error_result(call, str(error))
-        except TimeoutError:
-            return error_result(call, f"Timed out after {tool.timeout:g} s.")
-        return ToolResult(call.id, call.name, result_content(value))
+            return error_result(call, error_message(error))
+        ctx = ctx.of(call) if ctx else ToolContext(call=call)
+        async with places or nullcontext():
+            return await _run_in_time(tool, arguments, ctx)
 
     def _prepare(self, call: ToolCall) -> tuple[Tool, dict[str, Any]]:
         tool = self._tools.get(call.name)
@@ -82,30 +83,64 @@ class ToolRegistry:
             raise ToolError(f"The arguments were no JSON object: {mask(call.malformed)[:200]!r}")
         try:  # parsed anew: a tool may change its arguments, the history must not
             return tool, tool.validate(json.loads(call.arguments_text))
-        except Exception as error:  # a validator is anybody's code
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a validator is anybody's code
             raise ToolError(f"Invalid arguments. {describe_errors(error)}") from None
 
 
-class _Failed(Exception):
-    """What a tool raised, as text: keeps a tool's own TimeoutError apart from ours."""
+async def _run_in_time(tool: Tool, arguments: dict[str, Any], ctx: ToolContext) -> ToolResult:
+    """Run a tool in a task of its own: one that ignores its cancellation holds nobody up.
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
-
-async def _inner(tool: Tool, arguments: dict[str, Any], ctx: ToolContext) -> Any:
+    It is left behind, its result dropped: when the time is up at once, when this is cancelled
+    after some seconds.
+    """
+    assert ctx.call is not None
+    task = asyncio.create_task(_result(tool, arguments, ctx, ctx.call))
     try:
-        return await tool.execute(arguments, ctx)
-    except ToolError:
-        raise
+        await asyncio.wait((task,), timeout=tool.timeout)
     except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        raise _Failed("the tool was cancelled from within") from None
-    except (Exception, SystemExit) as error:
-        raise _Failed(exception_text(error)) from None
+        task.cancel()
+        await asyncio.wait((task,), timeout=CLEANUP)
+        _warn_if_running(task, ctx)
+        raise
+    if not task.done():
+        task.cancel()
+        asyncio.get_running_loop().call_later(CLEANUP, _warn_if_running, task, ctx)
+        return error_result(ctx.call, f"Timed out after {tool.timeout:g} s.")
+    if task.cancelled():
+        return error_result(ctx.call, "the tool was cancelled from within")
+    return task.result()
+
+
+def _warn_if_running(task: asyncio.Task[ToolResult], ctx: ToolContext) -> None:
+    if ctx.run is not None and ctx.call is not None and not task.done():
+        ctx.run.logger.warn(
+            f"tool {ctx.call.name} ignores that it was cancelled: it runs on, its result is dropped"
+        )
+
+
+async def _result(
+    tool: Tool, arguments: dict[str, Any], ctx: ToolContext, call: ToolCall
+) -> ToolResult:
+    try:
+        return ToolResult(call.id, call.name, await _content(tool, arguments, ctx))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        raise
+    except ToolError as error:
+        return error_result(call, error_message(error))
+    except BaseException as error:
+        return error_result(call, exception_text(error))
+
+
+async def _content(tool: Tool, arguments: dict[str, Any], ctx: ToolContext) -> Content:
+    """Run the tool and read what it returns; what runs code of its own is read in a thread."""
+    if isinstance(tool.execute, PlainFunction):
+        content: Content = await tool.execute.finished(arguments, ctx, result_content)
+        return content
+    value = await tool.execute(arguments, ctx)
+    plain = plain_content(value)
+    return await run_in_thread(partial(result_content, value)) if plain is None else plain
 
 
 async def _approved(tool: Tool, call: ToolCall, approve: Approve | None) -> None:
@@ -113,8 +148,10 @@ async def _approved(tool: Tool, call: ToolCall, approve: Approve | None) -> None
         if not tool.asks_first(call):
             return
         answer = False if approve is None else approve(call)
-        allowed = answer if isinstance(answer, bool) else await answer
-    except Exception as error:
+        allowed = bool(await answer if inspect.isawaitable(answer) else answer)
+    except BaseException as error:
+        if _ends_the_task(error):
+            raise
         raise ToolError(f"Approval failed: {exception_text(error)}") from None
     if approve is None:
         raise ToolError("This tool needs approval and nobody is there to give it.")
@@ -122,45 +159,28 @@ async def _approved(tool: Tool, call: ToolCall, approve: Approve | None) -> None
         raise ToolError("The user did not approve this call.")
 
 
+def _ends_the_task(error: BaseException) -> bool:
+    """Tell whether an exception is meant for the running task, not a failure of what it called."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, (KeyboardInterrupt, GeneratorExit))
+
+
 def error_result(call: ToolCall, text: str) -> ToolResult:
     """Return an error the model can act on."""
-    return ToolResult(call.id, call.name, (Text(shorten(mask(text), LONGEST_RESULT)),), True)
+    text = mask(shorten(text, 2 * LONGEST_RESULT))  # no half of a secret is left at the second cut
+    return ToolResult(call.id, call.name, (Text(shorten(text, LONGEST_RESULT)),), True)
 
 
-def describe_errors(error: Exception) -> str:
+def describe_errors(error: BaseException) -> str:
     """Return where and why a value does not fit its type, without the value itself."""
     errors = getattr(error, "errors", None)
+    if not isinstance(error, ValueError):
+        return exception_text(error)
     if errors is None:
-        return mask(str(error)) if isinstance(error, ValueError) else exception_text(error)
+        return mask(error_message(error))
     details = errors(include_url=False, include_input=False, include_context=False)
     where = (".".join(map(str, item["loc"])) or "value" for item in details)
     found = (f"{path}: {item['msg']}" for path, item in zip(where, details, strict=True))
     return mask("; ".join(found))
-
-
-def result_content(value: Any) -> tuple[Text | Image, ...]:
-    """Return what a tool returned as parts: text as it is, anything else as JSON."""
-    if isinstance(value, (Text, Image)):
-        value = (value,)
-    if isinstance(value, Sequence) and value and all(isinstance(v, (Text, Image)) for v in value):
-        return tuple(
-            Text(shorten(part.text, LONGEST_RESULT)) if isinstance(part, Text) else part
-            for part in value
-        )
-    text = value if isinstance(value, str) else _json(value)
-    return (Text(shorten(clean(text), LONGEST_RESULT) or NO_OUTPUT),)
-
-
-def _json(value: Any) -> str:
-    if value is None:
-        return NO_OUTPUT
-    try:
-        return encode_json(value)
-    except (TypeError, ValueError):
-        pass  # not plain JSON: dates, decimals, sets, models, bytes
-    from pydantic_core import to_json
-
-    try:
-        return to_json(value, fallback=repr, bytes_mode="base64", inf_nan_mode="strings").decode()
-    except ValueError:
-        return repr(value)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import functools
 import inspect
 import re
-import threading
 import typing
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from ..errors import ConfigError
 from ..messages import ToolCall
 from ..observability.run_context import RunContext
+from .thread import run_in_thread as run_in_thread
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts
 
+T = TypeVar("T")
 OnProgress = Callable[[float, float | None, str], None]
 
 
@@ -40,7 +39,9 @@ class ToolContext:
 
     def of(self, call: ToolCall) -> ToolContext:
         """Return the context of one call."""
-        return ToolContext(self.session_id, self.user_id, self.metadata, call, self.run)
+        return ToolContext(
+            self.session_id, self.user_id, self.metadata, call, self.run, self.on_progress
+        )
 
 
 Execute = Callable[[dict[str, Any], ToolContext], Awaitable[Any]]
@@ -48,8 +49,8 @@ Validate = Callable[[dict[str, Any]], dict[str, Any]]
 NeedsApproval = bool | Callable[[ToolCall], bool]
 
 
-def _as_is(arguments: dict[str, Any]) -> dict[str, Any]:
-    return arguments
+def _as_is(value: T) -> T:
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,8 @@ def tool(
 
     The docstring is the description, the signature the schema; arguments are validated before the
     call. A parameter annotated `ToolContext` is filled in and hidden from the model. A sync
-    function runs in a daemon thread of its own. Raises `ConfigError` for a signature without types.
+    function runs in a daemon thread of its own. Raises `ConfigError` for a signature without types
+    and for an async generator.
     """
 
     def make(function: Callable[..., Any]) -> Tool:
@@ -122,20 +124,56 @@ def tool(
 def _from_function(
     function: Callable[..., Any], name: str, timeout: float | None, needs_approval: NeedsApproval
 ) -> Tool:
+    if inspect.isasyncgenfunction(function):
+        raise ConfigError(
+            f"tool {name}: an async generator has no one result; collect the items and return them"
+        )
     signature, context_name = _signature(function, name)
     validate, parameters = _validation(function, signature, name)
-    is_async = inspect.iscoroutinefunction(function)
-
-    async def execute(arguments: dict[str, Any], ctx: ToolContext) -> Any:
-        if context_name is not None:
-            arguments = {**arguments, context_name: ctx}
-        if is_async:
-            return await function(**arguments)
-        return await run_in_thread(functools.partial(function, **arguments))
-
-    execute.__module__ = function.__module__  # where the tool comes from, for those who list it
+    execute: Execute = PlainFunction(function, context_name)
+    if inspect.iscoroutinefunction(function):
+        execute = _awaiting(function, context_name)
     description = inspect.getdoc(function) or ""
     return Tool(name, description, parameters, execute, timeout, needs_approval, validate)
+
+
+def _awaiting(function: Callable[..., Any], context_name: str | None) -> Execute:
+    async def execute(arguments: dict[str, Any], ctx: ToolContext) -> Any:
+        return await function(**_filled_in(arguments, context_name, ctx))
+
+    execute.__module__ = function.__module__  # where the tool comes from, for those who list it
+    return execute
+
+
+@dataclass(frozen=True, slots=True)
+class PlainFunction:
+    """A function that is not async as a tool's `execute`: each call has a thread of its own."""
+
+    function: Callable[..., Any]
+    context_name: str | None = None
+
+    async def __call__(self, arguments: dict[str, Any], ctx: ToolContext) -> Any:
+        """Return what the function returns; a coroutine is awaited in the event loop."""
+        return await self.finished(arguments, ctx, _as_is)
+
+    async def finished(
+        self, arguments: dict[str, Any], ctx: ToolContext, finish: Callable[[Any], Any]
+    ) -> Any:
+        """Return what `finish` makes, in the same thread, of what the function returns."""
+        arguments = _filled_in(arguments, self.context_name, ctx)
+
+        def work() -> Any:
+            value = self.function(**arguments)
+            return value if inspect.iscoroutine(value) else finish(value)
+
+        value = await run_in_thread(work)
+        if inspect.iscoroutine(value):  # a wrapper that is not async round a function that is
+            value = await run_in_thread(functools.partial(finish, await value))
+        return value
+
+
+def _filled_in(arguments: dict[str, Any], name: str | None, ctx: ToolContext) -> dict[str, Any]:
+    return arguments if name is None else {**arguments, name: ctx}
 
 
 def _signature(function: Callable[..., Any], name: str) -> tuple[inspect.Signature, str | None]:
@@ -186,39 +224,3 @@ def _validation(
         why = error.message.splitlines()[0]
         raise ConfigError(f"tool {name}: no JSON schema for its parameters ({why})") from None
     return lambda arguments: adapter.validate_python(ArgsKwargs((), arguments)), parameters
-
-
-async def run_in_thread(function: Callable[[], Any]) -> Any:
-    """Run a function in a daemon thread of its own and return what it returns.
-
-    When the wait is cancelled the thread runs on and its result is dropped: a thread cannot be
-    stopped, but as a daemon it never keeps the process alive.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(value: Any, error: BaseException | None) -> None:
-        if future.cancelled():
-            return
-        if error is None:
-            future.set_result(value)
-        else:
-            future.set_exception(error)
-
-    def work() -> None:
-        value: Any = None
-        failure: BaseException | None = None
-        try:
-            value = context.run(function)
-        except StopIteration as error:  # a future refuses it
-            failure = RuntimeError(f"StopIteration: {error}")
-        except BaseException as error:
-            failure = error
-        try:
-            loop.call_soon_threadsafe(settle, value, failure)
-        except RuntimeError:
-            return  # the loop is closed: nobody waits any more
-
-    threading.Thread(target=work, name="tool", daemon=True).start()
-    return await future

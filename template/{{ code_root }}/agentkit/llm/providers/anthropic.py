@@ -25,12 +25,14 @@ from ...transport import HttpClients
 from ..model_uri import ModelURI
 from ..provider import Delta, Provider, Request, check_address, resolve_key
 from ..schema import OutputSchema
+from .address import split_userinfo
 from .anthropic_reply import StreamParser, read_message, reply_of
 from .anthropic_schema import instruction, output_format, tools_text
 from .anthropic_settings import wire_settings
 from .anthropic_wire import DIALECT, Turn, began_with_thinking, joined, turns_of
-from .failures import disconnected, failure
-from .sse import data_events
+from .failures import disconnected
+from .reply_body import ReplyBody
+from .sdk_transport import SdkTransport
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, Omit
@@ -61,13 +63,14 @@ class AnthropicMessages:
         base_url = uri.base_url or ADDRESS
         add_url_secrets(base_url)
         check_address(base_url, uri)
-        address, _, query = base_url.partition("?")
+        plain_url, self._basic = split_userinfo(base_url)
+        address, _, query = plain_url.partition("?")
         self._address = address.rstrip("/").removesuffix("/v1")  # the SDK adds it
         self._query = dict(parse_qsl(query, keep_blank_values=True))
         self._key = key
         self._model = uri.model
         self._clients = clients
-        self._sdk: tuple[httpx2.AsyncClient, AsyncAnthropic] | None = None
+        self._sdk: AsyncAnthropic | None = None
         self._tools: tuple[Sequence[Tool], str] = ((), "")
         self._answer: tuple[OutputSchema | None, dict[str, Any] | None, str] = (None, None, "")
         self._refused: set[int] = set()  # hashes of turns whose thinking the API did not take back
@@ -77,32 +80,46 @@ class AnthropicMessages:
         """Return the reply of one request: one POST, no stream; one more after each pause."""
         messages: list[dict[str, Any]] = []
         while _goes_on(messages):
-            response = await self._send(request, messages, stream=False)
-            messages.append(read_message(response.content))
+            body = await self._send(request, messages, stream=False)
+            messages.append(read_message(await self._read(body)))
         return reply_of(messages, self._model)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]:
         """Yield the deltas of one streamed request, then the reply."""
         messages: list[dict[str, Any]] = []
         while _goes_on(messages):
-            response = await self._send(request, messages, stream=True)
+            body = await self._send(request, messages, stream=True)
             parser = StreamParser()
-            async with aclosing(self._deltas(response, parser)) as deltas:
+            async with aclosing(self._deltas(body, parser)) as deltas:
                 async for delta in deltas:
                     yield delta
             messages.append(parser.message())
         yield reply_of(messages, self._model)
 
-    async def _deltas(
-        self, response: httpx2.Response, parser: StreamParser
-    ) -> AsyncGenerator[Delta, None]:
+    async def _read(self, body: ReplyBody) -> bytes:
+        try:
+            async with aclosing(body):
+                return await body.read()
+        except _BROKEN as error:
+            problem = disconnected(DIALECT, self._address, error)
+        raise problem  # outside the handler: its context would carry the request and its key
+
+    async def _deltas(self, body: ReplyBody, parser: StreamParser) -> AsyncGenerator[Delta, None]:
         problem: LlmError | None = None
         try:
-            async with aclosing(response), aclosing(data_events(response.aiter_bytes())) as events:
-                async for event in events:
-                    delta = parser.feed(event)
-                    if delta is not None:
-                        yield delta
+            async with aclosing(body):
+                if not await body.is_stream():
+                    yield parser.take(await body.read())  # it does not know streams
+                    return
+                async with aclosing(body.events()) as events:
+                    async for event in events:
+                        delta = parser.feed(event)
+                        if delta is not None:
+                            yield delta
+                        if parser.done:
+                            break
+                if parser.done:
+                    await body.settle()
         except _BROKEN as error:
             if not parser.done:  # some servers hang up right after their last event
                 problem = disconnected(DIALECT, self._address, error)
@@ -111,7 +128,7 @@ class AnthropicMessages:
 
     async def _send(
         self, request: Request, paused: Sequence[Mapping[str, Any]], *, stream: bool
-    ) -> httpx2.Response:
+    ) -> ReplyBody:
         """Send a request, and once more without the thinking in it if that is refused.
 
         Newer models take thinking back only behind the very conversation that it came from, which
@@ -120,7 +137,7 @@ class AnthropicMessages:
         """
         turns = turns_of(request.messages, self._refused)
         try:
-            return await self._post(self._body(request, turns, paused, stream), stream)
+            return await self._post(self._body(request, turns, paused, stream))
         except BadRequest as error:
             thinking = [hash(turn.blocks) for turn in turns if turn.thinks]
             if not thinking or not _REFUSED_THINKING.search(str(error)):
@@ -129,53 +146,48 @@ class AnthropicMessages:
             self._refused.clear()
         self._refused.update(thinking)
         turns = turns_of(request.messages, self._refused)
-        return await self._post(self._body(request, turns, paused, stream), stream)
+        return await self._post(self._body(request, turns, paused, stream))
 
-    async def _post(self, body: bytes, stream: bool) -> httpx2.Response:
-        """Return the response to a body, read to its end if it is no stream."""
-        from anthropic import APIConnectionError, APIStatusError, AsyncStream, omit
+    async def _post(self, content: bytes) -> ReplyBody:
+        """Return what a request is answered with; the SDK leaves it unread."""
+        from anthropic import APIConnectionError, AsyncStream, omit
 
         headers: dict[str, str | Omit] = {"Content-Type": "application/json"}
         if self._key is None:
-            headers["Authorization"] = omit
+            headers["Authorization"] = self._basic or omit
         try:
             response = await self._client().post(
                 "/v1/messages",
                 cast_to=httpx2.Response,
-                content=body,
+                content=content,
                 options={"headers": headers},
-                stream=stream,
+                stream=True,
                 stream_cls=AsyncStream[object],
             )
-        except APIStatusError as error:
-            refusal = error.response
-            problem = failure(DIALECT, refusal.status_code, refusal.content, refusal.headers)
-        except APIConnectionError as error:
-            problem = disconnected(DIALECT, self._address, error.__cause__ or error)
-        except _BROKEN as error:  # in the middle of an error's body
-            problem = disconnected(DIALECT, self._address, error)
+        except APIConnectionError as error:  # the SDK's own, round what the transport raised
+            cause = error.__cause__ or error
+            known = isinstance(cause, LlmError)
+            problem = cause if known else disconnected(DIALECT, self._address, cause)
         else:
             assert isinstance(response, httpx2.Response)
-            return response
-        raise problem  # outside the handlers: its context would carry the request and its key
+            return ReplyBody(response, DIALECT)
+        raise problem.with_traceback(None)
 
     def _client(self) -> AsyncAnthropic:
-        """Return the SDK's client around the HTTP client of the running loop."""
+        """Return the SDK's client, over connections of ours."""
         from anthropic import AsyncAnthropic
 
-        http = self._clients.get(self._address)
-        if self._sdk is None or self._sdk[0] is not http:
-            sdk = AsyncAnthropic(
+        if self._sdk is None:
+            self._sdk = AsyncAnthropic(
                 api_key=self._key or "none",  # without one it looks for others
                 base_url=self._address,
                 default_query=self._query,
-                http_client=http,
+                http_client=SdkTransport(DIALECT, self._clients).client(),
                 max_retries=0,
                 timeout=None,
                 open_telemetry=False,
             )
-            self._sdk = (http, sdk)
-        return self._sdk[1]
+        return self._sdk
 
     def _body(
         self,

@@ -13,7 +13,9 @@ from ...texts import clean, clean_json, decode_json, encode_json
 from ..events import TextDelta, ThinkingDelta
 from ..provider import Delta, parse_tool_call
 from .anthropic_wire import DIALECT, Block
-from .failures import one_line, reported
+from .call_ids import CallIds
+from .failures import reported
+from .reply_body import event_json, json_of
 
 _FINISH: dict[str, FinishReason] = {
     "max_tokens": "length",
@@ -27,13 +29,7 @@ _ODD = (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueErr
 
 def read_message(body: bytes) -> dict[str, Any]:
     """Return the message in a complete response body; raises `LlmError` for anything else."""
-    try:
-        data = decode_json(body.decode())
-    except ValueError:
-        data = None
-    if data is None:
-        start = one_line(body.decode("utf-8", "replace"))[:200]
-        raise MalformedReply(f"{DIALECT} sent no JSON: {start!r}")
+    data = json_of(body, DIALECT)
     if not isinstance(data, dict):
         raise _odd(TypeError)
     if data.get("error"):
@@ -58,24 +54,28 @@ class StreamParser:
         self._usage: dict[str, Any] = {}
         self._blocks: dict[int, Block] = {}
         self._pieces: dict[int, dict[str, list[str]]] = {}
+        self._complete: dict[str, Any] | None = None
         self.done = False
 
     def feed(self, event: bytes) -> Delta | None:
         """Take one event and return the delta it brings, if any. Raises `LlmError`."""
-        try:
-            data = decode_json(event.decode())
-        except ValueError:
-            data = None
-        if data is None:
-            raise MalformedReply(f"{DIALECT} streamed broken JSON")
+        data = event_json(event, DIALECT)
         try:
             return self._take(data)
         except _ODD as error:
             kind = type(error)
         raise _odd(kind)
 
+    def take(self, body: bytes) -> Delta:
+        """Take the body of a response that is no stream, and return all its text."""
+        self._complete = read_message(body)
+        self.done = True
+        return TextDelta(reply_of([self._complete], "").message.text)
+
     def message(self) -> dict[str, Any]:
         """Return the message as a whole response holds it. Raises `MalformedReply`."""
+        if self._complete is not None:
+            return self._complete
         if not self._message:
             raise MalformedReply(f"{DIALECT} sent an empty response")
         if not self.done and not self._message.get("stop_reason"):
@@ -148,7 +148,8 @@ def _reply(messages: Sequence[Mapping[str, Any]], model: str) -> Reply:
     last = messages[-1]
     reason = _FINISH.get(last.get("stop_reason") or "", "stop")
     blocks = [block for message in messages for block in message["content"]]
-    parts = [part for block in blocks if (part := _part(block)) is not None]
+    ids = CallIds(DIALECT)
+    parts = [part for block in blocks if (part := _part(block, ids)) is not None]
     if reason == "refused":  # nothing that was refused half-way may run
         parts = [part for part in parts if not isinstance(part, ToolCall)]
     elif reason == "length" and parts and isinstance(parts[-1], ToolCall):
@@ -162,7 +163,7 @@ def _reply(messages: Sequence[Mapping[str, Any]], model: str) -> Reply:
     return Reply(message, reason, usage, name, message.text, _detail(last))
 
 
-def _part(block: Block) -> Part | None:
+def _part(block: Block, ids: CallIds) -> Part | None:
     """Return a block as a part. What is opaque rides along whole, to be sent back as it came."""
     match block["type"]:
         case "text":
@@ -170,7 +171,7 @@ def _part(block: Block) -> Part | None:
         case "tool_use":
             given = block.get("input") or {}
             raw = given if isinstance(given, str) else encode_json(given)
-            return parse_tool_call(str(block["id"]), str(block["name"]), raw)
+            return parse_tool_call(ids.own(str(block["id"])), str(block["name"]), raw)
         case "thinking":
             replay = {DIALECT: clean_json(block)} if block.get("signature") else None
             return Thinking(clean(block["thinking"] or ""), replay)

@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ...errors import MalformedReply, Overloaded
 from ...messages import FinishReason, Message, Part, Reply, Text, Thinking, Usage
-from ...texts import clean, decode_json, encode_json
+from ...texts import clean, encode_json
 from ..events import TextDelta, ThinkingDelta
 from ..provider import Delta, parse_tool_call
-from .failures import one_line, reported
+from .call_ids import MOST_CALLS, CallIds, too_many_calls
+from .failures import reported
+from .reply_body import event_json, json_of
 
 _FINISH: dict[str, FinishReason] = {"length": "length", "content_filter": "blocked"}
 _BROKEN = ("error", "insufficient_system_resource")  # OpenRouter, DeepSeek: try again
 # What data of another shape leads to.
-_ODD = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
+_ODD = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 _REASONING = ("reasoning_content", "reasoning")  # DeepSeek and vLLM; OpenRouter, Ollama and Groq
 
 
 def reply_of(body: bytes, provider: str, replay: Sequence[str], model: str) -> Reply:
     """Return the reply in a complete response body; raises `MalformedReply` for anything else."""
     parser = ReplyParser(provider, replay, model, whole=True)
-    try:
-        data = decode_json(body.decode())
-    except ValueError:
-        data = None
-    if data is None:
-        start = one_line(body.decode("utf-8", "replace"))[:200]
-        raise MalformedReply(f"{provider} sent no JSON: {start!r}")
-    parser.take(data)
+    parser.take(json_of(body, provider))
     return parser.reply()
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call that is coming in; `arguments` are the pieces of its JSON."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
 
 
 class ReplyParser:
@@ -49,8 +55,9 @@ class ReplyParser:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._refusal: list[str] = []
-        self._replay: dict[str, Any] = {}
-        self._calls: list[dict[str, Any]] = []
+        self._replay: dict[str, list[Any]] = {}  # the pieces of each field
+        self._calls: list[_Call] = []
+        self._last: dict[int | None, _Call] = {}  # by index
         self._usage: Mapping[str, Any] = {}
         self._finish: str | None = None
         self._whole = whole
@@ -63,13 +70,7 @@ class ReplyParser:
         if event[:1] != b"{":
             self.done = self.done or event == b"[DONE]"
             return None
-        try:
-            data = decode_json(event.decode())
-        except ValueError:
-            data = None
-        if data is None:
-            raise MalformedReply(f"{self._provider} streamed broken JSON")
-        return self.take(data)
+        return self.take(event_json(event, self._provider))
 
     def take(self, data: Any) -> Delta | None:
         """Take a decoded response or event and return the delta it brings, if any."""
@@ -114,20 +115,17 @@ class ReplyParser:
         text, thinking = "".join(self._text), "".join(self._thinking)
         parts: list[Part] = []
         if thinking or self._replay:
-            replay = {self._provider: self._replay} if self._replay else None
-            parts.append(Thinking(thinking, replay))
+            kept = {name: _joined_pieces(pieces) for name, pieces in self._replay.items()}
+            parts.append(Thinking(thinking, {self._provider: kept} if kept else None))
         if text:
             parts.append(Text(text))
-        ids: set[str] = set()
-        for number, call in enumerate(self._calls):
-            call_id = call["id"] or f"call_{number}"
-            call_id = f"{call_id}_{number}" if call_id in ids else call_id  # a pair needs its own
-            ids.add(call_id)
-            parts.append(parse_tool_call(call_id, call["name"], call["arguments"]))
-        detail = "".join(self._refusal)
+        ids = CallIds(self._provider)
+        for call in self._calls:
+            parts.append(parse_tool_call(ids.own(call.id), call.name, "".join(call.arguments)))
+        detail = clean("".join(self._refusal))
         reason = self._reason(bool(text.strip() or self._calls), detail)
         message = Message("assistant", tuple(parts))
-        return Reply(message, reason, _usage(self._usage), self._model, text, detail)
+        return Reply(message, reason, _usage(self._usage), clean(self._model), text, detail)
 
     def _content(self, content: dict[str, Any]) -> Delta | None:
         text = content.get("content")
@@ -157,26 +155,28 @@ class ReplyParser:
         name, arguments = str(function.get("name") or ""), function.get("arguments") or ""
         call = self._begun_call(index, call_id, name)
         if call is None:
-            call = {"index": index, "id": "", "name": "", "arguments": ""}
+            if len(self._calls) == MOST_CALLS:
+                raise too_many_calls(self._provider)
+            call = _Call()
             self._calls.append(call)
-        call["id"] = call["id"] or call_id
-        call["name"] = call["name"] or name
-        call["arguments"] += arguments if isinstance(arguments, str) else encode_json(arguments)
+            self._last[index] = call
+        call.id = call.id or call_id
+        call.name = call.name or name
+        call.arguments.append(arguments if isinstance(arguments, str) else encode_json(arguments))
 
-    def _begun_call(self, index: int | None, call_id: str, name: str) -> dict[str, Any] | None:
+    def _begun_call(self, index: int | None, call_id: str, name: str) -> _Call | None:
         """Return the call that a piece goes on with; None if it begins a new one."""
-        same = [call for call in self._calls if call["index"] == index]
         if index is None and not call_id:
             return None if name or not self._calls else self._calls[-1]
-        if not same or (call_id and same[-1]["id"] not in ("", call_id)):
+        last = self._last.get(index)
+        if last is None or (call_id and last.id not in ("", call_id)):
             return None
-        return same[-1]
+        return last
 
     def _keep(self, name: str, value: Any) -> None:
         """Keep a field that must be sent back: texts and lists grow piece by piece."""
         if value:
-            kept = self._replay.get(name)
-            self._replay[name] = value if kept is None else kept + value
+            self._replay.setdefault(name, []).append(value)
 
     def _reason(self, has_content: bool, refusal: str) -> FinishReason:
         if refusal:
@@ -187,6 +187,17 @@ class ReplyParser:
 
 def _joined(content: list[dict[str, Any]]) -> str:
     return "".join(part.get("text") or "" for part in content if part.get("type") == "text")
+
+
+def _joined_pieces(pieces: list[Any]) -> Any:
+    """Return a field that came in pieces: texts and lists are joined."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if isinstance(pieces[0], str):
+        return "".join(pieces)
+    if not all(isinstance(piece, list) for piece in pieces):
+        raise TypeError
+    return list(chain.from_iterable(pieces))
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -27,8 +27,9 @@ from ...transport import HttpClients
 from ..model_uri import ModelURI
 from ..provider import Delta, Provider, Request, check_address, resolve_key
 from ..schema import OutputSchema
+from .address import split_userinfo
 from .failures import disconnected, reported
-from .google_http import PooledTransport, opened_by
+from .google_http import GoogleTransport, opened_by
 from .google_reply import ReplyParser
 from .google_schema import answer_tool, wire_schema, wire_tools
 from .google_wire import system_parts, wire_contents, wire_settings
@@ -66,7 +67,8 @@ class Gemini:
     def __init__(self, uri: ModelURI, key: str | None, clients: HttpClients) -> None:
         if not _MODEL.fullmatch(uri.model):
             raise ConfigError(f"model URI {uri}: no model of {uri.provider} has such a name")
-        self._address, self._version = _address(uri)
+        address, self._version = _address(uri)
+        self._address, self._basic = split_userinfo(address)
         self._key = key
         self._clients = clients
         self._provider = uri.provider
@@ -154,10 +156,11 @@ class Gemini:
             from google.genai.types import HttpOptions
 
             _silence()
-            transport = PooledTransport(self._provider, self._clients)
+            transport = GoogleTransport(self._provider, self._clients)
             options = HttpOptions(
                 base_url=self._address,
                 api_version=self._version,
+                headers={"Authorization": self._basic} if self._basic and not self._key else None,
                 httpx_async_client=httpx2.AsyncClient(
                     transport=transport, timeout=None, trust_env=False
                 ),

@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import aclosing
 from contextvars import ContextVar
 
 import httpx2
 
 from ...errors import AuthenticationFailed, LlmError, QuotaExhausted, RateLimited
 from ...transport import HttpClients
-from .failures import failure
+from .failures import failure, no_json
+from .reply_body import ReplyBody
+from .sdk_transport import SdkTransport
 
 # Collects the responses to what the current task sends: the SDK hands out none of them.
 opened_by: ContextVar[list[httpx2.Response] | None] = ContextVar("agentkit_opened", default=None)
 
 
-class PooledTransport(httpx2.AsyncBaseTransport):
-    """Sends requests through the pools of whatever event loop runs.
-
-    A response other than 200 is raised as an error of ours, before the SDK tries to read it.
-    """
+class GoogleTransport(httpx2.AsyncBaseTransport):
+    """Hands the SDK responses that it may read to their end: none is too long, none a page."""
 
     def __init__(self, provider: str, clients: HttpClients) -> None:
         self._provider = provider
-        self._clients = clients
+        self._inner = SdkTransport(provider, clients, refusal)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await self._clients.send(request)
-        if response.status_code != 200:
-            async with aclosing(response):
-                body = await response.aread()
-            raise refusal(self._provider, response.status_code, body, response.headers)
+        body = ReplyBody(await self._inner.handle_async_request(request), self._provider)
+        try:
+            if await body.is_page():
+                raise no_json(self._provider, await body.read_start())
+        except BaseException:
+            await body.aclose()
+            raise
+        response = body.as_response()
         opened = opened_by.get()
         if opened is not None:
             opened.append(response)

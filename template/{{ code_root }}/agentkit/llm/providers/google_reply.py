@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -16,12 +17,12 @@ from ...messages import (
     Reply,
     Text,
     Thinking,
-    ToolCall,
     Usage,
 )
-from ...texts import clean, encode_json
+from ...texts import clean
 from ..events import TextDelta, ThinkingDelta
 from ..provider import Delta, parse_tool_call
+from .call_ids import CallIds
 from .google_wire import DIALECT
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class ReplyParser:
         self._provider = provider
         self._model = model
         self._parts: list[Part] = []
+        self._ids = CallIds(provider)
         self._pieces: list[str] = []  # of the part of text that is not complete yet
         self._kind: type[Text] | type[Thinking] = Text
         self._usage = Usage()
@@ -147,9 +149,9 @@ class ReplyParser:
             self._pieces = []
 
     def _call(self, call: types.FunctionCall, replay: Replay | None) -> None:
-        taken = {part.id for part in self._parts if isinstance(part, ToolCall)}
-        call_id = call.id if call.id and call.id not in taken else f"call_{uuid4().hex[:24]}"
-        arguments = encode_json(call.args or {})
+        call_id = self._ids.own(call.id or f"call_{uuid4().hex[:24]}")
+        # Unlike ours, the SDK reads NaN: left as it is, it makes the call a malformed one.
+        arguments = json.dumps(call.args or {}, ensure_ascii=False, separators=(",", ":"))
         self._parts.append(parse_tool_call(call_id, call.name or "", arguments, replay))
 
     def _outcome(self, message: Message) -> tuple[FinishReason, str]:

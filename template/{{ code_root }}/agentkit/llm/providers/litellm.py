@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import os
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from importlib.util import find_spec
@@ -30,13 +29,6 @@ from .litellm_reply import ReplyCollector
 if TYPE_CHECKING:
     from .litellm_http import Wire
 
-# Prices, header lists and tokenizers are those in the package: nothing is fetched. Without the mode
-# litellm would read a .env that it finds.
-_ENVIRONMENT = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    "LITELLM_OFFLINE_MODE": "true",
-    "LITELLM_MODE": "PRODUCTION",
-}
 _LOGGERS = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
 _ALIASES = {"google": "gemini"}
 _SAME_NAME = ("temperature", "top_p", "top_k", "stop", "seed")
@@ -178,11 +170,10 @@ class LiteLlm:
 
 def _import() -> None:
     """Import litellm with nothing fetched and nothing printed, now and later."""
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    import litellm
-
     from . import litellm_http  # noqa: F401
+
+    # isort: split
+    import litellm
 
     litellm.suppress_debug_info = True
     for name in _LOGGERS:

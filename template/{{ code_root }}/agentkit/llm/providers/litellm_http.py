@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
+from . import litellm_environment  # noqa: F401  litellm reads it as soon as it is imported
+
+# isort: split
 import httpx
 import httpx2
 import litellm
@@ -123,9 +127,31 @@ class _Bridge(httpx.AsyncBaseTransport):
                 content=await request.aread(),
             )
         )
+        if response.headers.get("content-type", "").startswith("application/json"):
+            return await self._whole(response, str(request.url))
         stream = response.stream
         assert isinstance(stream, _Body)
         return httpx.Response(response.status_code, headers=response.headers.raw, stream=stream)
+
+    async def _whole(self, response: httpx2.Response, url: str) -> httpx.Response:
+        """Return a response that is no stream: its body decoded, and such that litellm reads it."""
+        try:
+            async with aclosing(response):
+                body = await response.aread()
+        except httpx2.DecodingError as error:
+            problem = disconnected(self._wire.provider, url, error)
+        else:
+            headers = {"content-type": response.headers["content-type"]}
+            return httpx.Response(response.status_code, headers=headers, content=_counted(body))
+        raise self._wire.failed(problem)
+
+
+def _counted(body: bytes) -> bytes:
+    """Return a message of Anthropic's with a usage: litellm takes one without for no reply."""
+    text = body.rstrip()
+    if b'"stop_reason"' not in text or b'"usage"' in text or not text.endswith(b"}"):
+        return body
+    return text[:-1] + b',"usage":{}}'
 
 
 def client_of(wire: Wire, model: str, key: str | None, base_url: str | None) -> Any:

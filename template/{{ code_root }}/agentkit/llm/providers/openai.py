@@ -26,10 +26,12 @@ from ..events import TextDelta
 from ..model_uri import ModelURI
 from ..provider import Delta, Provider, Request, check_address, resolve_key
 from ..schema import OutputSchema
-from .failures import disconnected, failure
+from .address import split_userinfo
+from .failures import disconnected
 from .openai_reply import ReplyParser
 from .openai_wire import wire_format, wire_message, wire_tools
-from .sse import data_events
+from .reply_body import ReplyBody
+from .sdk_transport import SdkTransport
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -59,7 +61,9 @@ class OpenAiResponses:
     def __init__(self, uri: ModelURI, key: str | None, clients: HttpClients) -> None:
         base_url = uri.base_url or BASE_URL
         check_address(base_url, uri)
-        self._base_url, _, query = base_url.partition("?")
+        plain_url, basic = split_userinfo(base_url)
+        self._basic = None if key else basic
+        self._base_url, _, query = plain_url.partition("?")
         self._query = dict(parse_qsl(query, keep_blank_values=True))
         self._key = key
         self._clients = clients
@@ -68,33 +72,41 @@ class OpenAiResponses:
         self._reasons = not _DO_NOT_REASON.match(uri.model)
         self._dialect = _dialect(uri)
         self._head = self._first_fields()
-        self._sdk: tuple[httpx2.AsyncClient, AsyncOpenAI] | None = None
+        self._sdk: AsyncOpenAI | None = None
         self._tools: tuple[Sequence[Tool], str] = ((), "")
         self._format: tuple[OutputSchema | None, str] = (None, "")
         self._settings(uri.settings)  # refuse at once what the API does not take
 
     async def complete(self, request: Request) -> Reply:
         """Return the reply of one request: one POST, no stream."""
-        response = await self._post(self._body(request), stream=False)
-        return self._parser().take(response.content)
+        try:
+            async with aclosing(await self._post(self._body(request))) as body:
+                return self._parser().take(await body.read())
+        except _BROKEN as error:
+            problem = disconnected(self._provider, self._base_url, error)
+        raise problem  # outside the handler: its context would carry the request and its key
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]:
         """Yield the deltas of one streamed request, then the reply."""
         parser = self._parser()
         problem: LlmError | None = None
-        response = await self._post(self._body(request, ',"stream":true'), stream=True)
+        wanted = self._body(request, ',"stream":true')
         try:
-            async with aclosing(response):
-                if response.headers.get("content-type", "").startswith("application/json"):
-                    whole = parser.take(await response.aread())  # it does not know streams
+            async with aclosing(await self._post(wanted)) as body:
+                if not await body.is_stream():
+                    whole = parser.take(await body.read())  # it does not know streams
                     yield TextDelta(whole.message.text)
                     yield whole
                     return
-                async with aclosing(data_events(response.aiter_bytes())) as events:
+                async with aclosing(body.events()) as events:
                     async for event in events:
                         delta = parser.feed(event)
                         if delta is not None:
                             yield delta
+                        if parser.done:
+                            break
+                if parser.done:
+                    await body.settle()
         except _BROKEN as error:
             if not parser.done:  # some servers hang up right after their last event
                 problem = disconnected(self._provider, self._base_url, error)
@@ -102,46 +114,40 @@ class OpenAiResponses:
             raise problem
         yield parser.reply()
 
-    async def _post(self, body: bytes, *, stream: bool) -> httpx2.Response:
-        """Return the response to a request, read to its end if it is no stream."""
-        from openai import APIConnectionError, APIStatusError, AsyncStream
+    async def _post(self, body: bytes) -> ReplyBody:
+        """Return what a request is answered with; the SDK leaves it unread."""
+        from openai import AsyncStream
 
         try:
             response = await self._client().post(
                 "/responses",
                 cast_to=httpx2.Response,
                 content=body,
-                stream=stream,
+                options={"headers": {"Authorization": self._basic}} if self._basic else {},
+                stream=True,
                 stream_cls=AsyncStream[object],
             )
-        except APIStatusError as error:
-            refused = error.response
-            problem = failure(self._provider, refused.status_code, refused.content, refused.headers)
-        except APIConnectionError as error:
-            problem = disconnected(self._provider, self._base_url, error.__cause__ or error)
-        except _BROKEN as error:
-            problem = disconnected(self._provider, self._base_url, error)
+        except LlmError as error:
+            problem = error.with_traceback(None)
         else:
             assert isinstance(response, httpx2.Response)
-            return response
-        raise problem  # outside the handlers: its context would carry the request and its key
+            return ReplyBody(response, self._provider)
+        raise problem
 
     def _client(self) -> AsyncOpenAI:
-        """Return the SDK's client around the HTTP client of the running loop."""
+        """Return the SDK's client, over connections of ours."""
         from openai import AsyncOpenAI
 
-        http = self._clients.get(self._base_url)
-        if self._sdk is None or self._sdk[0] is not http:
-            sdk = AsyncOpenAI(
+        if self._sdk is None:
+            self._sdk = AsyncOpenAI(
                 api_key=self._key or "none",  # the SDK insists on one
                 base_url=self._base_url,
                 default_query=self._query,
-                http_client=http,
+                http_client=SdkTransport(self._provider, self._clients).client(),
                 max_retries=0,
                 timeout=None,
             )
-            self._sdk = (http, sdk)
-        return self._sdk[1]
+        return self._sdk
 
     def _parser(self) -> ReplyParser:
         return ReplyParser(self._provider, self._dialect, self._model)

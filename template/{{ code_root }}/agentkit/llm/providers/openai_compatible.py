@@ -24,11 +24,12 @@ from ..events import TextDelta
 from ..model_uri import ModelURI
 from ..provider import Delta, Request, check_address
 from ..schema import OutputSchema
+from .address import split_userinfo
 from .chat_reply import ReplyParser, reply_of
 from .chat_wire import response_format, wire_message, wire_tool, with_answers
 from .failures import disconnected, failure
 from .presets import Preset
-from .sse import data_events
+from .reply_body import ReplyBody
 
 _BROKEN = (httpx2.HTTPError, OSError)
 _HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "agentkit"}
@@ -43,14 +44,16 @@ class OpenAiCompatible:
     ) -> None:
         base_url = uri.base_url or _expand(preset.base_url)
         add_url_secrets(base_url)
-        address, _, query = base_url.partition("?")
+        plain_url, basic = split_userinfo(base_url)
+        address, _, query = plain_url.partition("?")
         self._url = f"{address.rstrip('/')}/chat/completions" + (f"?{query}" if query else "")
         check_address(self._url, uri)
         self._address = httpx2.URL(self._url)
         headers = {"content-type": "application/json", **_HEADERS}
-        self._headers = httpx2.Headers(
-            headers | ({"authorization": f"Bearer {key}"} if key else {})
-        )
+        authorization = f"Bearer {key}" if key else basic
+        if authorization:
+            headers["authorization"] = authorization
+        self._headers = httpx2.Headers(headers)
         self._provider = uri.provider
         self._preset = preset
         self._clients = clients
@@ -63,41 +66,40 @@ class OpenAiCompatible:
     async def complete(self, request: Request) -> Reply:
         """Return the reply of one request: one POST, no stream."""
         try:
-            response = await self._post(self._body(request))
-            try:
-                body = await response.aread()
-            finally:
-                await response.aclose()
+            async with aclosing(await self._post(self._body(request))) as body:
+                if body.status == 200:
+                    return self._whole(await body.read())
+                problem = failure(
+                    self._provider, body.status, await body.read_start(), body.headers
+                )
         except _BROKEN as error:
             problem = disconnected(self._provider, self._url, error)
-        else:
-            if response.status_code == 200:
-                return self._whole(body)
-            problem = failure(self._provider, response.status_code, body, response.headers)
         raise problem  # outside the handler: its context would carry the request and its key
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]:
         """Yield the deltas of one streamed request, then the reply."""
-        body = self._body(request, ',"stream":true,"stream_options":{"include_usage":true}')
+        wanted = self._body(request, ',"stream":true,"stream_options":{"include_usage":true}')
         parser = ReplyParser(self._provider, self._preset.replay, self._model)
         problem: LlmError | None = None
         try:
-            async with aclosing(await self._post(body)) as response:
-                if response.status_code != 200:
-                    data = await response.aread()
-                    raise failure(self._provider, response.status_code, data, response.headers)
-                if response.headers.get("content-type", "").startswith("application/json"):
-                    whole = self._whole(await response.aread())  # it does not know streams
+            async with aclosing(await self._post(wanted)) as body:
+                if body.status != 200:
+                    start = await body.read_start()
+                    raise failure(self._provider, body.status, start, body.headers)
+                if not await body.is_stream():
+                    whole = self._whole(await body.read())  # it does not know streams
                     yield TextDelta(whole.message.text)
                     yield whole
                     return
-                encoded = "content-encoding" in response.headers
-                body_bytes = response.aiter_bytes() if encoded else response.aiter_raw()
-                async with aclosing(data_events(body_bytes)) as events:
+                async with aclosing(body.events()) as events:
                     async for event in events:
                         delta = parser.feed(event)
                         if delta is not None:
                             yield delta
+                        if parser.done:
+                            break
+                if parser.done:
+                    await body.settle()
         except _BROKEN as error:
             if not parser.done:  # some servers hang up right after their last event
                 problem = disconnected(self._provider, self._url, error)
@@ -105,9 +107,9 @@ class OpenAiCompatible:
             raise problem
         yield parser.reply()
 
-    async def _post(self, body: bytes) -> httpx2.Response:
+    async def _post(self, body: bytes) -> ReplyBody:
         request = httpx2.Request("POST", self._address, headers=self._headers, content=body)
-        return await self._clients.send(request)
+        return ReplyBody(await self._clients.send(request), self._provider)
 
     def _whole(self, body: bytes) -> Reply:
         return reply_of(body, self._provider, self._preset.replay, self._model)

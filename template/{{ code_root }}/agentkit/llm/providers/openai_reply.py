@@ -8,10 +8,12 @@ from typing import Any
 
 from ...errors import BadRequest, LlmError, MalformedReply, Overloaded
 from ...messages import FinishReason, Message, Part, Reply, Text, Thinking, Usage
-from ...texts import clean, decode_json
+from ...texts import clean
 from ..events import TextDelta, ThinkingDelta
 from ..provider import Delta, parse_tool_call
+from .call_ids import CallIds
 from .failures import one_line, reported
+from .reply_body import event_json, json_of
 
 _ODD = (AttributeError, KeyError, TypeError, ValueError)  # what data of another shape leads to
 _INCOMPLETE: dict[str, FinishReason] = {
@@ -48,10 +50,7 @@ class ReplyParser:
         """Take one event of a stream and return the delta it brings, if any."""
         if event.strip() == b"[DONE]":
             return None
-        try:
-            data = decode_json(event.decode())
-        except ValueError:
-            data = None
+        data = event_json(event, self._provider)
         if not isinstance(data, dict):
             raise MalformedReply(f"{self._provider} streamed broken JSON")
         self._seen = True
@@ -70,13 +69,7 @@ class ReplyParser:
 
     def take(self, body: bytes) -> Reply:
         """Return the reply in the body of a response that is no stream."""
-        try:
-            self._response = decode_json(body.decode())
-        except ValueError:
-            self._response = None
-        if self._response is None:
-            start = one_line(body.decode("utf-8", "replace"))[:200]
-            raise MalformedReply(f"{self._provider} sent no JSON: {start!r}")
+        self._response = json_of(body, self._provider)
         self._seen = True
         return self.reply()
 
@@ -100,7 +93,8 @@ class ReplyParser:
         if "output" not in response and not items:
             raise MalformedReply(f"{self._provider} sent an empty response")
         if status not in ("completed", "incomplete"):
-            raise Overloaded(f"{self._provider} gave up: status {status}", status=200)
+            shown = one_line(str(status))
+            raise Overloaded(f"{self._provider} gave up: status {shown}", status=200)
         parts, refusal = self._parts(items)
         message = Message("assistant", tuple(parts))
         reason, detail = _outcome(message, response, refusal)
@@ -111,7 +105,7 @@ class ReplyParser:
         """Return what the output items say, in their order, and the text of a refusal."""
         parts: list[Part] = []
         refusal = ""
-        calls: set[str] = set()
+        ids = CallIds(self._provider)
         for item in items:
             match item["type"]:
                 case "reasoning":
@@ -122,9 +116,7 @@ class ReplyParser:
                     replay = {self._dialect: {"phase": phase}} if phase else None
                     parts += [Text(text, replay)] if text else []
                 case "function_call":
-                    call_id = item.get("call_id") or f"call_{len(calls)}"
-                    call_id = f"{call_id}_{len(calls)}" if call_id in calls else call_id
-                    calls.add(call_id)  # a result is paired by it
+                    call_id = ids.own(item.get("call_id") or "")
                     parts.append(parse_tool_call(call_id, item["name"], item["arguments"] or ""))
         return parts, refusal
 

@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from ...errors import MalformedReply
+
+LONGEST_EVENT = 8 * 2**20  # bytes
 
 
-async def data_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield the data of each event (https://html.spec.whatwg.org/#server-sent-events).
+class EventReader:
+    """Cuts a stream's bytes into events (https://html.spec.whatwg.org/#server-sent-events).
 
-    Accepts LF, CRLF, comments, several data lines in an event, and an event that ends with the
+    Accepts LF, CR, CRLF, comments, several data lines in an event, and an event that ends with the
     stream. Lines other than `data:` are skipped.
     """
-    rest = b""
-    async for chunk in chunks:
-        buffer, held = rest + chunk if rest else chunk, b""
-        if b"\r" in buffer:
-            if buffer.endswith(b"\r"):  # the LF may be in the next chunk
-                buffer, held = buffer[:-1], b"\r"
-            buffer = buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *events, rest = buffer.split(b"\n\n")
-        rest += held
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._rest = bytearray()  # an event that has begun
+        self._held = b""  # a CR: its LF may be in the next chunk
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the data of the events that a chunk completes, in order.
+
+        Raises `MalformedReply` when an event is longer than 8 MB.
+        """
+        if self._held or b"\r" in chunk:
+            chunk = self._with_line_feeds(chunk)
+        if self._rest:
+            searched = len(self._rest) - 1
+            self._rest += chunk
+            if self._rest.find(b"\n\n", searched) < 0:
+                if len(self._rest) > LONGEST_EVENT:
+                    raise MalformedReply(f"{self._provider} sent an event that is longer than 8 MB")
+                return []
+            chunk = bytes(self._rest)
+        *events, rest = chunk.split(b"\n\n")
+        if rest or self._rest:
+            self._rest = bytearray(rest)
+        found = []
         for event in events:
             if event.startswith(b"data: ") and b"\n" not in event:  # nearly all of them
-                yield event[6:]
+                found.append(event[6:])
             elif data := _data(event):
-                yield data
-    data = _data(rest.removesuffix(b"\r"))
-    if data:
-        yield data
+                found.append(data)
+        return found
+
+    def end(self) -> list[bytes]:
+        """Return the data of the event that the end of the stream completes, if there is one."""
+        data = _data(bytes(self._rest))
+        return [data] if data else []
+
+    def _with_line_feeds(self, chunk: bytes) -> bytes:
+        chunk = self._held + chunk
+        self._held = b"\r" if chunk.endswith(b"\r") else b""
+        chunk = chunk.removesuffix(b"\r")
+        return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def _data(event: bytes) -> bytes:

@@ -31,6 +31,8 @@ CLOCK = "time.time_ns"
 
 
 def _set_clock(monkeypatch: pytest.MonkeyPatch, milliseconds: int) -> None:
+    """Set the clock of a process just started."""
+    monkeypatch.setattr(run_context, "_least_left", [run_context._LAST_MS])
     monkeypatch.setattr(CLOCK, lambda: milliseconds * 1_000_000)
 
 
@@ -49,6 +51,19 @@ def test_runs_of_one_millisecond_sort_newest_first(monkeypatch: pytest.MonkeyPat
     """Also what begins within one tick of the clock keeps its order."""
     _set_clock(monkeypatch, 1_700_000_000_000)
     ids = [new_run_id() for _ in range(200)]
+    assert sorted(ids) == ids[::-1]
+
+
+@pytest.mark.checklist("run_ids")
+def test_a_clock_that_is_set_back_does_not_change_the_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Within a process the newest run sorts first, whatever the clock says."""
+    _set_clock(monkeypatch, 1_700_000_000_000)
+    ids = [new_run_id()]
+    for milliseconds in (1_600_000_000_000, 1_650_000_000_000, 1_700_000_000_001):
+        monkeypatch.setattr(CLOCK, lambda now=milliseconds: now * 1_000_000)
+        ids.append(new_run_id())
     assert sorted(ids) == ids[::-1]
 
 

@@ -110,6 +110,32 @@ def test_deep_nesting_ends() -> None:
 
 
 @pytest.mark.checklist("secrets")
+@pytest.mark.parametrize(
+    "value", ["canary", b"canary", ["canary"], {"user": "canary"}, ("canary",), {"a": [1]}, 123456]
+)
+def test_what_a_secret_name_holds_is_masked_whole(value: Any) -> None:
+    """Whatever form it has."""
+    assert safe_sanitize({"auth": value, "n": 1}) == {"auth": "***", "n": 1}
+
+
+@pytest.mark.parametrize("name", ["token", "tokens", "max_tokens", "input_tokens", "total_tokens"])
+def test_numbers_of_tokens_stay_visible(name: str) -> None:
+    """A token is a secret, how many there are is none."""
+    assert safe_sanitize({name: 5, "secret": None, "has_secret": True}) == {
+        name: 5,
+        "secret": None,
+        "has_secret": True,
+    }
+
+
+@pytest.mark.checklist("secrets")
+@pytest.mark.parametrize("name", ["token", "tokens"])
+def test_a_token_that_is_no_number_is_masked(name: str) -> None:
+    """Also in a list."""
+    assert safe_sanitize([{name: "canary"}, {name: ["canary"]}]) == [{name: "***"}, {name: "***"}]
+
+
+@pytest.mark.checklist("secrets")
 def test_a_validation_error_does_not_show_a_known_secret() -> None:
     """Validation errors quote their input; a secret in it is masked."""
     add_secret("canary-0123456789")

@@ -67,10 +67,24 @@ async def test_making_a_store_touches_nothing(path: Path) -> None:
 async def test_the_file_is_for_its_owner_only(store: SqliteSessionStore, path: Path) -> None:
     """Conversations are private, also in the files that SQLite keeps beside its own."""
     await store.append("s", [user("secret")], 0)
-    files = list(path.parent.iterdir())
+    files = list(path.parent.glob(f"{path.name}*"))
     assert len(files) == 3
     if os.name == "posix":
         assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+async def test_a_new_folder_is_hidden_from_git(store: SqliteSessionStore, path: Path) -> None:
+    """Sessions are not committed by accident."""
+    await store.append("s", [user("secret")], 0)
+    assert _read(path.parent / ".gitignore") == "*\n"
+
+
+async def test_a_folder_that_was_there_is_left_alone(tmp_path: Path) -> None:
+    """It may hold files that are meant to be committed."""
+    store = SqliteSessionStore(tmp_path / "sessions.db")
+    await store.list()
+    await store.aclose()
+    assert not (tmp_path / ".gitignore").exists()
 
 
 async def test_a_closed_store_opens_again(store: SqliteSessionStore) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from typing import Any
 
 import pytest
 
+from ....errors import MalformedReply
 from ....llm.provider import Request
 from ....messages import Message, Usage
-from ...chat_replies import answer
+from ...anthropic_replies import message_of
+from ...chat_replies import answer, completion, status
 from ...fake_chat import FakeChat
 from ...litellm_routes import (
     CLAUDE,
@@ -80,9 +84,40 @@ async def test_input_counts_what_a_cache_took_and_gave(streaming: bool) -> None:
     assert reply.usage == Usage(240, 7, 200, 30, 0)
 
 
+@both_routes
 @both_ways
-async def test_counts_that_were_not_sent_are_not_made_up(streaming: bool) -> None:
-    """litellm would estimate those of a stream."""
-    with FakeChat([answer("hi", usage=None)]) as fake:
-        reply = await ask(provider(fake, OPENAI), Request(HELLO), streaming)
+async def test_counts_that_were_not_sent_are_not_made_up(
+    uri: str, make_fake: Any, streaming: bool
+) -> None:
+    """litellm would estimate those of a stream, and fail on a message of Anthropic's without."""
+    with make_fake([answer("hi", usage=None)]) as fake:
+        reply = await ask(provider(fake, uri), Request(HELLO), streaming)
     assert (reply.message.text, reply.usage) == ("hi", Usage())
+
+
+@both_ways
+async def test_half_a_message_is_not_completed(streaming: bool) -> None:
+    """One that breaks off where its counts would stand is as broken as any other."""
+    half = b'{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn"'
+    with FakeOldMessages([half]) as fake, pytest.raises(MalformedReply):
+        await ask(provider(fake, CLAUDE), Request(HELLO), streaming)
+
+
+MESSAGE = json.dumps(message_of(answer("hi"), {"model": "claude-sonnet-4-5"}, 1)).encode()
+
+
+@pytest.mark.parametrize(
+    ("uri", "make_fake", "body"),
+    [
+        (OPENAI, FakeChat, completion(answer("hi"), "gpt-5-mini", 1)),
+        (CLAUDE, FakeOldMessages, MESSAGE),
+    ],
+)
+async def test_a_compressed_reply_is_read(uri: str, make_fake: Any, body: bytes) -> None:
+    """Servers compress what they send; what they cannot have compressed is malformed."""
+    headers = {"content-encoding": "gzip"}
+    with make_fake([status(200, headers, gzip.compress(body))]) as fake:
+        reply = await provider(fake, uri).complete(Request(HELLO))
+    assert reply.message.text == "hi"
+    with make_fake([status(200, headers, body)]) as fake, pytest.raises(MalformedReply):
+        await provider(fake, uri).complete(Request(HELLO))

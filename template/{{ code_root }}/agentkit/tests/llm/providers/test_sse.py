@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-
 import pytest
 
-from ....llm.providers.sse import data_events
+from ....errors import MalformedReply
+from ....llm.providers.sse import LONGEST_EVENT, EventReader
 
 
-async def chunks(parts: Sequence[bytes]) -> AsyncIterator[bytes]:
-    """Yield the parts as they come from a network."""
-    for part in parts:
-        yield part
-
-
-async def events(*parts: bytes) -> list[bytes]:
-    """Return the data of the events in these bytes."""
-    return [event async for event in data_events(chunks(parts))]
+def events(*parts: bytes) -> list[bytes]:
+    """Return the data of the events in these bytes, as they come from a network."""
+    reader = EventReader("openai")
+    return [event for part in parts for event in reader.feed(part)] + reader.end()
 
 
 @pytest.mark.parametrize(
@@ -40,25 +34,23 @@ async def events(*parts: bytes) -> list[bytes]:
         ("data: Nghĩa là 🌍\n\n".encode(), ["Nghĩa là 🌍".encode()]),
     ],
 )
-async def test_events_are_found_however_the_bytes_are_cut(
-    stream: bytes, expected: list[bytes]
-) -> None:
+def test_events_are_found_however_the_bytes_are_cut(stream: bytes, expected: list[bytes]) -> None:
     """LF, CR and CRLF, comments, other fields, several data lines, and an end without a blank."""
     for size in (1, 2, 3, 7, 1000):
         parts = [stream[start : start + size] for start in range(0, len(stream), size)]
-        assert await events(*parts) == expected, size
+        assert events(*parts) == expected, size
 
 
-async def test_an_event_comes_as_soon_as_it_is_complete() -> None:
+def test_an_event_comes_as_soon_as_it_is_complete() -> None:
     """Nothing waits for the next event: a person is reading."""
-    seen: list[bytes] = []
+    reader = EventReader("openai")
+    assert reader.feed(b"data: a\n\nda") == [b"a"]
+    assert reader.feed(b"ta: b\n\n") == [b"b"]
+    assert reader.end() == []
 
-    async def network() -> AsyncIterator[bytes]:
-        yield b"data: a\n\nda"
-        assert seen == [b"a"]
-        yield b"ta: b\n\n"
-        assert seen == [b"a", b"b"]
 
-    async for event in data_events(network()):
-        seen.append(event)
-    assert seen == [b"a", b"b"]
+@pytest.mark.parametrize("piece", [b"data: " + b"x" * 2**20, b"\n" + b"x" * 2**20, b"x" * 2**20])
+def test_an_event_without_an_end_is_given_up(piece: bytes) -> None:
+    """A server that never ends one, or a line, would fill the memory."""
+    with pytest.raises(MalformedReply, match="longer than 8 MB"):
+        events(*[piece] * (LONGEST_EVENT // 2**20 + 1))
