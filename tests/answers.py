@@ -41,15 +41,35 @@ SDKS: dict[str, tuple[str, ...]] = {
         *_FAKE_CLAUDE,
     ),
 }
-MODULES: dict[str, tuple[str, ...]] = {}
-# Of modules that cannot be chosen yet: in no project.
-UNFINISHED = (
-    "/agentkit/content/*",
-    f"{_TESTS}/content/*",
-    "/agentkit/mcp_server.py",
-    "/agentkit/tools/mcp_*.py",
-    f"{_TESTS}/*mcp*.py",
+_FETCHER = (
+    *("blocks", "charset", "extract", "feed", "json_ld", "local_fetcher", "main_text", "markup"),
+    *("media_type", "metadata", "pdf"),
 )
+_SHARED = ("__init__", "address_guard", "content_encoding", "http")
+
+
+def _content(*names: str) -> tuple[str, ...]:
+    """Return the patterns of files in content/ and of their tests."""
+    kinds = ("/content/{}.py", "/tests/content/test_{}.py", "/tests/content/test_{}_*.py")
+    return tuple(f"/agentkit{kind.format(name)}" for name in names for kind in kinds)
+
+
+_ANY_CONTENT = (*_content(*_SHARED), f"{_TESTS}/content/__init__.py")
+_WEB_API = (*_content("api_settings", "json_api"), *_ANY_CONTENT)
+MODULES: dict[str, tuple[str, ...]] = {
+    "mcp": ("/agentkit/mcp_server.py", "/agentkit/tools/mcp_*.py", f"{_TESTS}/*mcp*.py"),
+    "local_fetcher": (*_content(*_FETCHER, "document"), *_ANY_CONTENT),
+    "brave": (
+        *_content("brave_search", "brave_results"),
+        f"{_TESTS}/content/fake_brave.py",
+        *_WEB_API,
+    ),
+    "jina": (
+        *_content("jina", "jina_options", "jina_replies", "document"),
+        f"{_TESTS}/content/fake_jina.py",
+        *_WEB_API,
+    ),
+}
 CI: dict[str, tuple[str, ...]] = {"github": (".github/*",), "none": ()}
 
 
@@ -73,8 +93,9 @@ def rendered() -> list[Answers]:
 
 
 def covering() -> list[Answers]:
-    """The combinations whose generated suites are run: nothing, everything, each SDK alone."""
+    """The combinations whose generated suites are run: nothing, everything, each one alone."""
     alone = [_split((("sdks", name),)) for name in SDKS]
+    alone += [_split((("modules", name),)) for name in MODULES]
     full = {"sdks": list(SDKS), "modules": list(MODULES)}
     rows = [{"sdks": [], "modules": []}, *alone, full]
     return [row for index, row in enumerate(rows) if row not in rows[:index]]

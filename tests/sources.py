@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from answers import CI, MODULES, SDKS, UNFINISHED, Answers
+from answers import CI, MODULES, SDKS, Answers
 
 ROOT = Path(__file__).parent.parent
 PARTS = ("copier.yml", "reserved.txt", "hooks", "template")
@@ -22,6 +22,9 @@ USERS_FILES = (
     f"{CODE_ROOT}/__main__.py",
     f"{CODE_ROOT}/main.py",
     f"{CODE_ROOT}/tools.py",
+    "tests/__init__.py",
+    "tests/conftest.py",
+    "tests/test_agent.py",
     "README.md",
     "AGENTS.md",
     ".gitignore",
@@ -70,12 +73,11 @@ def expected_files(
     answers: Answers, code_root: str = "src/my_agent", *, foreign: bool = False
 ) -> set[str]:
     """Return the files that a project with these answers consists of."""
-    kind = (*USERS_FILES, "pyproject.toml", ".github/*") if foreign else (REQUIREMENTS,)
-    excluded = (*kind, *UNFINISHED)
+    left_out = {*USERS_FILES, "pyproject.toml"} if foreign else {REQUIREMENTS}
     return {
         in_project(name, code_root)
         for name in template_files()
-        if not matches(name, excluded) and _is_chosen(name, answers)
+        if name not in left_out and _is_chosen(name, answers)
     }
 
 
@@ -93,6 +95,12 @@ def files_of(project: Path) -> set[str]:
 def _is_chosen(name: str, answers: Answers) -> bool:
     """Tell whether a file belongs to no option at all, or to one that was chosen."""
     chosen = {*answers.get("sdks", ()), *answers.get("modules", ()), answers.get("ci", "github")}
-    options = {**SDKS, **MODULES, **CI}
-    owners = {option for option, patterns in options.items() if matches(name, patterns)}
+    owners = owners_of(name)
     return not owners or bool(owners & chosen)
+
+
+@functools.cache
+def owners_of(name: str) -> frozenset[str]:
+    """Return the options that bring a file of the template."""
+    options = {**SDKS, **MODULES, **CI}
+    return frozenset(option for option, patterns in options.items() if matches(name, patterns))

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from answers import MODULES, SDKS, UNFINISHED
+from answers import MODULES, SDKS
 from installed import installed, needs_of
 from sources import ROOT, matches, template_files
 
 OPTIONAL = [pattern for patterns in (SDKS | MODULES).values() for pattern in patterns]
-OPTIONAL += UNFINISHED
 
 
 def imported(path: Path) -> set[str]:

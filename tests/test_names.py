@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answers import SDKS
+from answers import MODULES, SDKS
 from conftest import Render
 from installed import needs_of
 from sources import ROOT
@@ -100,7 +100,7 @@ def test_all_names_that_could_be_hidden_are_reserved(render: Render) -> None:
     """Keywords, this Python's standard library and every dependency are in the list."""
     text = (ROOT / "reserved.txt").read_text(encoding="utf-8")
     reserved = set(re.sub(r"\{#.*?#\}", "", text).split())
-    needs = needs_of(render(sdks=list(SDKS)))
+    needs = needs_of(render(sdks=list(SDKS), modules=list(MODULES)))
     packages = {re.split(r"[<>=\[]", need)[0].lower().replace("-", "_") for need in needs}
     modules = {name.lower() for name in sys.stdlib_module_names if not name.startswith("_")}
     assert not (packages | modules | {word.lower() for word in keyword.kwlist}) - reserved

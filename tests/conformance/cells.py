@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import traceback
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from agentkit.errors import LlmError
+from agentkit.llm.result import GenerateResult
 from agentkit.messages import Message, Usage
 from agentkit.tests.fake_server import FakeServer
 
@@ -47,27 +49,36 @@ def _problems(api: Api, scenario: Scenario, streaming: bool) -> list[str]:
 
 async def _run(api: Api, scenario: Scenario, fake: FakeServer, streaming: bool) -> list[str]:
     waits: list[float] = []
-    seen = Seen(api, [], [], [] if streaming else None)
+    results: list[GenerateResult] = []
+    deltas: list[str] | None = [] if streaming else None
+    history: list[Message] = []
     error: Exception | None = None
     async with requester([(f"{api.uri}&timeout={scenario.timeout}", fake)], waits) as llm:
-        history: list[Message] = []
         try:
             for question in scenario.questions:
-                if seen.deltas:
-                    seen.deltas.clear()
-                result = await ask(llm, [*history, question], TOOLS, scenario.schema, seen.deltas)
-                seen.results.append(result)
+                result = await ask(llm, [*history, question], TOOLS, scenario.schema, deltas)
+                results.append(result)
                 # As a session would: what is opaque must survive its way through the store.
                 history = [Message.from_json(message.to_json()) for message in result.history]
         except Exception as failure:
             error = failure
-    seen.bodies.extend(body.decode() for body in fake.bodies)
-    observed = _outcome(seen, error, tuple(waits))
-    found = [*_differences(observed, scenario.outcome)]
+    bodies = [body.decode() for body in fake.bodies]
+    seen = Seen(api, bodies, results, deltas, asyncio.get_running_loop().time())
+    return [*_faults(scenario, seen, error, tuple(waits))]
+
+
+def _faults(
+    scenario: Scenario, seen: Seen, error: Exception | None, waits: tuple[float, ...]
+) -> Iterator[str]:
+    observed = _outcome(seen, error, waits)
+    differences = [*_differences(observed, scenario.outcome)]
+    yield from differences or scenario.check(seen)
     if error is not None:
-        shown = [] if observed.ends == scenario.outcome.ends else [str(error)]
-        return [*found, *shown, *_leaks(error)]
-    return [*found, *_delta_problems(seen), *scenario.check(seen)]
+        yield from _leaks(error)
+        if observed.ends != scenario.outcome.ends:
+            yield str(error)
+    elif seen.deltas is not None and "".join(seen.deltas) != observed.text:
+        yield f"deltas {seen.deltas}, expected {observed.text!r}"
 
 
 def _outcome(seen: Seen, error: Exception | None, waits: tuple[float, ...]) -> Outcome:
@@ -91,9 +102,3 @@ def _leaks(error: Exception) -> Iterator[str]:
         yield "the error shows the key"
     if "\n" in str(error):
         yield f"the error has several lines: {error}"
-
-
-def _delta_problems(seen: Seen) -> Iterator[str]:
-    text = seen.results[-1].text
-    if seen.deltas is not None and "".join(seen.deltas) != text:
-        yield f"deltas {seen.deltas}, expected {text!r}"

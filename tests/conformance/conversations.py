@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from pydantic import BaseModel
 
@@ -13,7 +13,7 @@ from agentkit.tools.registry import ToolRegistry
 from agentkit.tools.tool import tool
 
 from .apis import Thought
-from .scenarios import STREAMED, WHOLE, Outcome, Scenario, Seen, taken
+from .scenarios import STREAMED, WHOLE, Check, Outcome, Scenario, Seen, taken
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
@@ -101,7 +101,7 @@ def image_sent(seen: Seen) -> Iterator[str]:
         yield f"images sent: {counts}"
 
 
-def thinking_returned(turns: int) -> Callable[[Seen], Iterator[str]]:
+def thinking_returned(turns: int) -> Check:
     """Return a check that each thought is shown, and back at the server in the last request."""
 
     def check(seen: Seen) -> Iterator[str]:

@@ -35,9 +35,9 @@ from agentkit.tests.chat_replies import (
 )
 
 from .apis import ApiError, HttpError, Said
-from .scenarios import BOTH, STREAMED, WHOLE, Outcome, Scenario, Seen, taken
+from .scenarios import BOTH, STREAMED, WHOLE, Check, Outcome, Scenario, Seen, taken
 
-SECOND = 1_000  # milliseconds
+IMPORTS = 60.0  # seconds that a first import may take: threads make virtual time real
 LONG_AGO = format_datetime(datetime(2020, 1, 1, tzinfo=UTC), usegmt=True)
 TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 
@@ -48,10 +48,17 @@ def _asked_the_same(seen: Seen) -> Iterator[str]:
         yield f"the second request differs: {seen.bodies[1]}"
 
 
+def _given_up(seen: Seen, attempts: int) -> Iterator[str]:
+    """So many attempts took their second each, and nothing else took time but imports."""
+    if not attempts <= seen.seconds < attempts + IMPORTS:
+        yield f"{attempts} attempts of 1 s took {seen.seconds:g} s"
+
+
 class Fault(NamedTuple):
     """A fault, the error that is left if it stays, and what that takes (waits in seconds).
 
-    A fault that costs more than one request may pass: then the second one gets the answer.
+    A fault that costs more than one request may pass: then the second one gets the answer. One that
+    `hangs` meets a deadline of a second.
     """
 
     title: str
@@ -60,14 +67,13 @@ class Fault(NamedTuple):
     waits: tuple[float, ...] = (1.0, 2.0)
     requests: int = 3
     ways: tuple[bool, ...] = BOTH
-    timeout: int = 60 * SECOND
+    hangs: bool = False
 
     @property
     def stays(self) -> Scenario:
         """The fault again and again."""
         outcome = Outcome(self.requests, ends=self.error.__name__, waits=self.waits)
-        says = (self.said,) * self.requests
-        return Scenario(self.title, says, outcome, ways=self.ways, timeout=self.timeout)
+        return self._scenario(self.title, (self.said,) * self.requests, outcome, self._stayed)
 
     @property
     def passes(self) -> Scenario | None:
@@ -75,14 +81,22 @@ class Fault(NamedTuple):
         if self.requests == 1:
             return None
         outcome = Outcome(2, "Done.", usage=taken(1), waits=self.waits[:1])
-        return Scenario(
-            f"{self.title}, once",
-            (self.said, "Done."),
-            outcome,
-            ways=self.ways,
-            timeout=self.timeout,
-            check=_asked_the_same,
-        )
+        return self._scenario(f"{self.title}, once", (self.said, "Done."), outcome, self._passed)
+
+    def _scenario(
+        self, title: str, says: tuple[Said, ...], outcome: Outcome, check: Check
+    ) -> Scenario:
+        timeout = 1_000 if self.hangs else 60_000
+        return Scenario(title, says, outcome, ways=self.ways, timeout=timeout, check=check)
+
+    def _stayed(self, seen: Seen) -> Iterator[str]:
+        if self.hangs:
+            yield from _given_up(seen, self.requests)
+
+    def _passed(self, seen: Seen) -> Iterator[str]:
+        yield from _asked_the_same(seen)
+        if self.hangs:
+            yield from _given_up(seen, 1)
 
 
 def _fatal(title: str, said: Said, error: type[LlmError]) -> Fault:
@@ -117,8 +131,8 @@ FAULTS = (
     Fault("connection refused", httpx2.ConnectError, ConnectionFailed),
     Fault("reset before headers", reset_before_headers, ConnectionFailed),
     Fault("reset after headers", reset_after_headers, ConnectionFailed),
-    Fault("hang", hang, ConnectionFailed, timeout=SECOND),
-    Fault("drip", drip(0.3, "x" * 100), ConnectionFailed, timeout=SECOND),
+    Fault("hang", hang, ConnectionFailed, hangs=True),
+    Fault("drip", drip(0.3, "x" * 100), ConnectionFailed, hangs=True),
     Fault("truncated body", truncated, ConnectionFailed, ways=WHOLE),
     Fault("malformed JSON", malformed_json, MalformedReply, ways=WHOLE),
     Fault("empty 200", empty_body, MalformedReply),

@@ -110,6 +110,7 @@ async def ask(
     """Return a run's result; with `deltas` it is streamed, and they hold the last reply's texts."""
     if deltas is None:
         return await llm(messages, tools=tools, schema=schema, max_steps=STEPS)
+    deltas.clear()
     async for event in llm.stream(messages, tools=tools, schema=schema, max_steps=STEPS):
         match event:
             case Retrying() | ToolFinished():

@@ -30,12 +30,19 @@ class Outcome(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What could be seen of a scenario: the bodies of its requests, and the result of each run."""
+    """What could be seen of a scenario: the bodies of its requests, and the result of each run.
+
+    `deltas` are the texts of the last reply if it was streamed, `seconds` are virtual.
+    """
 
     api: Api
     bodies: list[str]
     results: list[GenerateResult]
     deltas: list[str] | None
+    seconds: float
+
+
+Check = Callable[[Seen], Iterable[str]]
 
 
 class Scenario(NamedTuple):
@@ -43,7 +50,7 @@ class Scenario(NamedTuple):
 
     `questions` are asked one after the other, each over the history before it. `ways` says whether
     it is run for whole replies, streamed, or both. `timeout` is in milliseconds per attempt.
-    `check` yields what is wrong besides the outcome.
+    `check` yields what is wrong although the outcome is as expected.
     """
 
     title: str
@@ -53,7 +60,7 @@ class Scenario(NamedTuple):
     schema: Any = None
     ways: tuple[bool, ...] = BOTH
     timeout: int = 60_000
-    check: Callable[[Seen], Iterable[str]] = lambda seen: ()
+    check: Check = lambda seen: ()
 
 
 def taken(requests: int) -> Usage:

@@ -28,7 +28,7 @@ from .llm.result import GenerateResult
 from .observability.logger import LEVELS, Logger
 from .observability.redact import add_secret, exception_text, mask
 from .observability.run_context import RunContext, create_run_context
-from .tools.tool import run_in_thread
+from .tools.thread import run_in_thread
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -63,10 +63,10 @@ def run(build_agent: Callable[..., Agent], prog: str, arguments: Sequence[str]) 
     ctx = create_run_context(Logger.from_level_string(prog, options.log_level), options.debug_dir)
     with contextlib.redirect_stdout(sys.stderr):  # over stdio, stdout belongs to the protocol
         agent = build_agent(model=options.model, ctx=ctx)
-    if options.http:
-        asyncio.run(_serve_http(agent, prog, options.host, options.port))
-    else:
-        asyncio.run(_serve_stdio(agent, prog))
+        if options.http:
+            asyncio.run(_serve_http(agent, prog, options.host, options.port))
+        else:
+            asyncio.run(_serve_stdio(agent, prog))
 
 
 def _parse(prog: str, arguments: Sequence[str]) -> argparse.Namespace:
@@ -177,13 +177,16 @@ def _text(result: GenerateResult) -> str:
 
 
 async def _serve_stdio(agent: Agent, prog: str) -> None:
+    import anyio
     from mcp.server.stdio import stdio_server
 
     server = create_server(agent, prog, _new_session())
-    source = os.dup(0)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # no child process may read what is for us
+    source, target = os.dup(0), os.dup(1)  # what is printed or read elsewhere must not meet them
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
     questions: Any = _lines(source)
-    async with _open(agent), stdio_server(questions) as (incoming, outgoing):
+    answers = anyio.wrap_file(os.fdopen(target, "w", encoding="utf-8", newline="\n"))
+    async with _open(agent), stdio_server(questions, answers) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
@@ -202,9 +205,7 @@ async def _serve_http(agent: Agent, prog: str, host: str, port: int) -> None:
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     add_secret(token)
     if not token and host not in _LOCAL:
-        raise ConfigError(
-            f"set {TOKEN_VARIABLE} to offer the agent on {host}; clients must send it"
-        )
+        raise ConfigError(f"set {TOKEN_VARIABLE} to listen on {host}; clients must send it")
     app = create_server(agent, prog).streamable_http_app(host=host)
     config = uvicorn.Config(_guarded(app, token), log_level="warning", lifespan="on")
     with _listen(host, port) as listener:
@@ -219,8 +220,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"cannot listen on {host} port {port}: {reason}") from None
+        raise ConfigError(f"cannot listen on {host} port {port}: {error}") from None
 
 
 def _guarded(app: Any, token: str) -> Any:

@@ -12,6 +12,7 @@ from ..observability.logger import LEVELS
 from .conversation import BuildAgent, Setup
 from .environment import load_environment
 from .failures import reported
+from .optional import is_generated, run_module
 from .terminal import prepare_streams
 
 DEBUG_DIR = Path("debug")
@@ -84,8 +85,8 @@ def create_app(build_agent: BuildAgent, prog: str) -> typer.Typer:
     app.add_typer(_runs_app(), name="runs")
     app.command()(tools)
     arguments = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-    app.command(context_settings=arguments)(serve)
-    app.command(context_settings=arguments)(mcp)
+    for command, module in ((serve, "server"), (mcp, "mcp_server")):
+        app.command(context_settings=arguments, hidden=not is_generated(module))(command)
     return app
 
 
@@ -94,6 +95,7 @@ def _runs_app() -> typer.Typer:
         help="List the runs, or show one.", add_completion=False, rich_markup_mode=None
     )
     app.callback(invoke_without_command=True)(runs)
+    app.command("list")(list_)
     app.command()(show)
     return app
 
@@ -147,6 +149,14 @@ def runs(context: typer.Context, limit: Limit = 20, debug_dir: DebugDir = DEBUG_
         list_runs(debug_dir, limit, context.obj.prog)
 
 
+def list_(context: typer.Context, limit: Limit = 20, debug_dir: ShowDebugDir = None) -> None:
+    """List the runs, newest first: the same as `runs` alone."""
+    from .runs import list_runs
+
+    with reported():
+        list_runs(debug_dir or context.obj.debug_dir, limit, context.obj.prog)
+
+
 def show(context: typer.Context, run: RunName = None, debug_dir: ShowDebugDir = None) -> None:
     """Print the conversation of a run (default: the newest) as it was logged."""
     from .show import show_run
@@ -174,7 +184,5 @@ def mcp(context: typer.Context) -> None:
 
 
 def _run_module(context: typer.Context, name: str, module: str) -> None:
-    from .optional import run_module
-
     with reported():
         run_module(context.obj, name, module, context.args)

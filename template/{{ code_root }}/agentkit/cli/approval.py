@@ -6,12 +6,11 @@ import asyncio
 import os
 import sys
 
-import typer
-
 from ..messages import ToolCall
 from ..observability.redact import mask_known
 from ..tools.registry import Approve
 from .live_view import LiveView
+from .terminal import say_aside
 
 
 def ask_on_terminal(view: LiveView) -> Approve:
@@ -26,7 +25,7 @@ def ask_on_terminal(view: LiveView) -> Approve:
             with view.question(question):
                 answer = await _read_line()
                 if not answer.endswith("\n") or not sys.stdin.isatty():
-                    typer.echo(err=True)  # nobody pressed Enter there
+                    say_aside("")  # nobody pressed Enter there
         return answer.strip().lower() in ("y", "yes")
 
     return approve

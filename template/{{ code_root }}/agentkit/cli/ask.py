@@ -13,7 +13,7 @@ from .approval import ask_on_terminal
 from .conversation import Conversation, Setup, close_agent, open_conversation, take_turn
 from .failures import answer_problem
 from .live_view import LiveView
-from .terminal import complain, note
+from .terminal import complain, note, say
 
 
 def ask(setup: Setup, question: str, session: str | None, as_json: bool) -> int:
@@ -25,7 +25,7 @@ def ask(setup: Setup, question: str, session: str | None, as_json: bool) -> int:
         conversation.agent.approve = ask_on_terminal(view)
     result = asyncio.run(_answer(conversation, text, view))
     if as_json:
-        typer.echo(json.dumps(_summary(conversation, result)))
+        say(json.dumps(_summary(conversation, result)))
     problem = answer_problem(result)
     if problem is None:
         return 0

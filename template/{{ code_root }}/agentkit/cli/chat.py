@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import sys
 from contextlib import suppress
-
-import typer
 
 from ..llm.result import GenerateResult
 from ..observability.run_context import create_run_context
@@ -22,7 +21,7 @@ from .conversation import (
 )
 from .failures import answer_problem, error_line
 from .live_view import LiveView
-from .terminal import amounts, complain, note
+from .terminal import OutputLost, amounts, complain, note, say_aside
 
 HELP = """\
 /new    begin a new session
@@ -30,7 +29,7 @@ HELP = """\
 /help   show this list
 /exit   end, like Ctrl-D
 Ctrl-C  cancel the answer; at the prompt: end
-Anything else goes to the agent."""
+Anything else goes to the agent, /tool too where it has a tool of that name."""
 
 
 def chat(setup: Setup, session: str | None) -> None:
@@ -74,9 +73,18 @@ def _talk(runner: asyncio.Runner, conversation: Conversation, view: LiveView) ->
                 _show_costs(conversation, unpriced)
             case "/new":
                 _begin_anew(conversation)
+            case text if _is_unknown_command(conversation, text):
+                note("unknown command; /help lists them")
             case text:
                 result = _turn(runner, conversation, view, text)
                 unpriced = unpriced or (result is not None and result.estimated_cost is None)
+
+
+def _is_unknown_command(conversation: Conversation, text: str) -> bool:
+    """Tell whether a line is a command of nobody: not of the chat, and no tool of the agent."""
+    word = re.match(r"/([A-Za-z0-9_-]+)(?!\S)", text)
+    agent = conversation.agent
+    return word is not None and (agent._all_tools or agent.tools).get(word[1]) is None
 
 
 def _prompt(view: LiveView) -> str | None:
@@ -85,7 +93,7 @@ def _prompt(view: LiveView) -> str | None:
         if sys.stdin.isatty() and sys.stdout.isatty():
             return input("> ")
         if sys.stdin.isatty():
-            typer.echo("> ", nl=False, err=True)  # `input` would write it into the answers
+            say_aside("> ", nl=False)  # `input` would write it into the answers
         return sys.stdin.readline() or None
     except (EOFError, KeyboardInterrupt):
         view.leave_echo()
@@ -100,7 +108,7 @@ def _turn(
     except KeyboardInterrupt:
         view.leave_echo()
         view.note("cancelled; the session goes on")
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputLost):
         raise
     except Exception as error:
         view.end_line()

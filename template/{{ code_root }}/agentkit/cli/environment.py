@@ -11,13 +11,15 @@ from ..observability.redact import add_environment
 def load_environment(file: Path = Path(".env")) -> None:
     """Set the variables of the file that are not set yet, and remember the keys among all.
 
-    No file is fine. Raises `ConfigError` for one that is no UTF-8 text.
+    No file is fine. Raises `ConfigError` for one that is no UTF-8 text or holds NUL.
     """
     if file.is_file():
         from dotenv import load_dotenv
 
         try:
             load_dotenv(file, override=False, encoding="utf-8-sig")
-        except ValueError:
+        except UnicodeDecodeError:
             raise ConfigError(f"{file} is not UTF-8 text; save it as UTF-8") from None
+        except ValueError:
+            raise ConfigError(f"{file} holds a NUL character; save it anew as UTF-8 text") from None
     add_environment()

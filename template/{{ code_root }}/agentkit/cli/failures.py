@@ -22,7 +22,7 @@ from ..errors import (
 from ..llm.result import GenerateResult
 from ..observability.redact import exception_text, mask, shorten
 from ..texts import clean
-from .terminal import complain, plain
+from .terminal import complain, plain, say_aside
 
 INTERRUPTED = 130  # what shells report for Ctrl-C
 LONGEST = 1_000  # characters of a message; some providers answer with a page of HTML
@@ -49,11 +49,11 @@ def reported(log_level: str = "warn") -> Iterator[None]:
     except (typer.Exit, typer.BadParameter, BrokenPipeError):
         raise  # typer ends quietly when the reader of a pipe has gone
     except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
+        say_aside("interrupted")
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if log_level == "debug":
-            typer.echo(plain(mask(clean(traceback.format_exc()))), err=True, nl=False)
+            say_aside(plain(mask(clean(traceback.format_exc()))), nl=False)
         complain(error_line(error))
         raise typer.Exit(1) from None
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO, cast
 
-import typer
-
 from ..llm.events import (
     Appended,
     Event,
@@ -23,7 +21,7 @@ from ..llm.events import (
 from ..llm.result import GenerateResult
 from ..messages import Message
 from ..observability.redact import mask_known
-from .terminal import colour, dim, one_line, plain, width
+from .terminal import dim, one_line, plain, say, say_aside, width
 
 
 class LiveView:
@@ -72,13 +70,13 @@ class LiveView:
             self._held.append(text)
             return
         self.end_line()
-        typer.echo(text, nl=False, err=True, color=colour())
+        say_aside(text, nl=False)
 
     @contextmanager
     def question(self, text: str) -> Iterator[None]:
         """Ask on stderr; nothing else is written until the block ends."""
         self.end_line()
-        typer.echo(plain(text), nl=False, err=True)
+        say_aside(plain(text), nl=False)
         held: list[str] = []
         self._held = held
         self._open_line = sys.stderr
@@ -92,9 +90,9 @@ class LiveView:
 
     def end_line(self) -> None:
         """Go to a new line if text stands on the current one."""
-        if self._open_line:
-            typer.echo(file=self._open_line)
+        if stream := self._open_line:
             self._open_line = None
+            (say if stream is sys.stdout else say_aside)("")
 
     def leave_echo(self) -> None:
         """Go to a new line, also behind the ^C or ^D that a terminal shows."""
@@ -107,7 +105,7 @@ class LiveView:
         if self._live and text:
             self._streamed = True
             self._open_line = None if text.endswith("\n") else sys.stdout
-            typer.echo(text, nl=False)
+            say(text, nl=False)
 
     def _retry(self, event: Retrying) -> None:
         self._streamed = False
@@ -129,7 +127,7 @@ class LiveView:
     def _finished(self, result: GenerateResult) -> None:
         text = plain(result.text)
         if self._answer and not self._live and text:
-            typer.echo(text, nl=not text.endswith("\n"))
+            say(text, nl=not text.endswith("\n"))
 
 
 class _LogStream(io.TextIOBase):
@@ -141,6 +139,3 @@ class _LogStream(io.TextIOBase):
     def write(self, text: str) -> int:
         self._view.write_aside(plain(text))
         return len(text)
-
-    def flush(self) -> None:
-        sys.stderr.flush()

@@ -9,9 +9,10 @@ from typing import Any
 
 from ..observability.call_reader import read_runs
 from .run_names import run_ids, short_name
-from .tables import add_row, console, new_table
+from .tables import add_row, new_table, print_table
 from .terminal import dollars, note
 
+CANCELLED = "CancelledError"  # the error of a call that somebody broke off
 COLUMNS = ("when", "run", "model", "steps", "tokens", "cost", "outcome")
 
 
@@ -25,7 +26,7 @@ def list_runs(debug_dir: Path, limit: int, prog: str) -> None:
     table = new_table(*COLUMNS, shrinks=("model", "outcome"))
     for run in runs:
         add_row(table, *_cells(run, known))
-    console().print(table)
+    print_table(table)
 
 
 def local_time(text: object) -> str:
@@ -47,4 +48,6 @@ def _cells(run: dict[str, Any], known: Sequence[str]) -> tuple[str, ...]:
         return ("?", name, "", "", "", "", f"unreadable: {run['problem']}")
     model = str(run["model"] or "?").partition("?")[0]
     numbers = (f"{run['steps']:g}", f"{run['tokens']:g}", run_cost(run["cost"]))
-    return (local_time(run["started"]), name, model, *numbers, str(run["outcome"]))
+    outcome = str(run["outcome"])
+    outcome = "cancelled" if outcome.partition(":")[0] == CANCELLED else outcome
+    return (local_time(run["started"]), name, model, *numbers, outcome)

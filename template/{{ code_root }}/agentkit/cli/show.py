@@ -13,8 +13,8 @@ from ..errors import ConfigError
 from ..observability.call_reader import read_call, read_calls, read_runs
 from ..texts import encode_json
 from .run_names import find_run, run_ids
-from .runs import local_time, run_cost
-from .terminal import colour, complain, plain
+from .runs import CANCELLED, local_time, run_cost
+from .terminal import complain, plain, say
 
 Data = dict[str, Any]
 
@@ -87,7 +87,9 @@ def _show_attempt(attempt: Data, shown: set[str]) -> None:
         _show_message(reply)
     if problem := attempt.get("problem"):
         _line(f"(attempt {number} was not accepted: {problem})", dim=True)
-    if error:
+    if error.get("type") == CANCELLED:
+        _line(f"(attempt {number} was cancelled)", dim=True)
+    elif error:
         status = f", status {error['status']}" if "status" in error else ""
         _line(f"(attempt {number} failed: {error.get('type')}: {error.get('message')}{status})")
 
@@ -128,7 +130,7 @@ def _tokens(usage: object) -> str:
 
 
 def _line(text: str, *, bold: bool = False, dim: bool = False) -> None:
-    typer.echo(typer.style(plain(text), bold=bold or None, dim=dim or None), color=colour())
+    say(typer.style(plain(text), bold=bold or None, dim=dim or None))
 
 
 def _key(message: Data) -> str:

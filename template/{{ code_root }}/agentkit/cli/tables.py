@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Collection
 
@@ -9,16 +10,26 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .terminal import colour, plain
+from .terminal import colour, plain, say
 
 PIPED_WIDTH = 10_000  # a program reads it: cut nothing
 
 
-def console() -> Console:
-    """Return a console that prints text as it is."""
-    columns = None if sys.stdout.isatty() else PIPED_WIDTH
-    no_colour = colour() is False
-    return Console(width=columns, markup=False, emoji=False, highlight=False, no_color=no_colour)
+def print_table(table: Table) -> None:
+    """Print a table to stdout; in a pipe its lines end where their text does."""
+    on_terminal, printed = sys.stdout.isatty(), io.StringIO()
+    console = Console(
+        file=printed,
+        width=None if on_terminal else PIPED_WIDTH,
+        force_terminal=on_terminal,
+        no_color=colour() is False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    console.print(table)
+    lines = printed.getvalue().splitlines()
+    say("\n".join(lines if on_terminal else map(str.rstrip, lines)))
 
 
 def new_table(*columns: str, shrinks: Collection[str]) -> Table:

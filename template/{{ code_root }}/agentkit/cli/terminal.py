@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from io import TextIOWrapper
-from typing import TextIO
+from typing import TextIO, cast
 
 import typer
 
@@ -16,20 +16,55 @@ from ..messages import Usage
 PIPED_WIDTH = 200  # characters of a line that nobody's terminal limits
 
 # Whole sequences (colours, cursor, titles, clipboard), then single controls, then marks that
-# reverse the direction of text: they can make a command look like another one.
+# reverse the direction of text: they can make a command look like another one. No sequence goes
+# past the beginning of the next, so that many without an end are not searched again and again.
 _CONTROLS = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 )
 
 
+class OutputLost(OSError):
+    """Standard output takes nothing: the disk is full, or it is closed."""
+
+
 def prepare_streams() -> None:
-    """Let no text fail on an encoding that lacks its characters: they become `?`."""
+    """Open what is closed, and let no text fail on an encoding that lacks its characters.
+
+    A closed standard input is empty; a closed standard output takes nothing, which is an error
+    for those that have something to say; a closed standard error swallows what it gets.
+    """
+    sys.stdin = sys.stdin or _open_null(os.O_RDONLY, "r")
+    sys.stdout = sys.stdout or _open_null(os.O_RDONLY, "w")
+    sys.stderr = sys.stderr or _open_null(os.O_WRONLY, "w")
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _open_null(flags: int, mode: str) -> TextIO:
+    return cast("TextIO", open(os.open(os.devnull, flags), mode, encoding="utf-8"))
+
+
+def say(text: str, nl: bool = True) -> None:
+    """Write to stdout; raises `OutputLost` when it takes nothing."""
+    try:
+        typer.echo(text, nl=nl, color=colour())
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        sys.stdout = _open_null(os.O_WRONLY, "w")  # what is left over would fail at exit again
+        raise OutputLost(error.errno, error.strerror, "standard output") from None
+
+
+def say_aside(text: str, nl: bool = True) -> None:
+    """Write to stderr; where that takes nothing, what is said there is lost."""
+    try:
+        typer.echo(text, nl=nl, err=True, color=colour())
+    except OSError:
+        sys.stderr = _open_null(os.O_WRONLY, "w")
 
 
 def plain(text: str) -> str:
@@ -50,7 +85,7 @@ def width(stream: TextIO) -> int:
 
 def note(text: str) -> None:
     """Write a line about the work, dimly, to stderr."""
-    typer.echo(dim(plain(text)), err=True, color=colour())
+    say_aside(dim(plain(text)))
 
 
 def dim(text: str) -> str:
@@ -61,7 +96,7 @@ def dim(text: str) -> str:
 def complain(text: str) -> None:
     """Write one line about what is wrong to stderr."""
     label = typer.style("error:", fg="red", bold=True)
-    typer.echo(f"{label} {' '.join(plain(text).split())}", err=True, color=colour())
+    say_aside(f"{label} {' '.join(plain(text).split())}")
 
 
 def colour() -> bool | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import inspect
 from collections.abc import Iterable
 
 from rich.table import Table
@@ -17,7 +16,7 @@ from ..tools.tool import Tool
 from .conversation import Setup, close_agent, open_conversation
 from .failures import error_line
 from .live_view import LiveView
-from .tables import add_row, console, new_table
+from .tables import add_row, new_table, print_table
 from .terminal import complain, note
 
 OFFLINE = "chat://offline/echo"  # to look at an agent's tools no key is needed
@@ -41,7 +40,7 @@ async def _list(agent: Agent) -> None:
     finally:
         await close_agent(agent)
     if table.row_count:
-        console().print(table)
+        print_table(table)
     else:
         note("the agent has no tools")
 
@@ -72,5 +71,5 @@ def _add_row(table: Table, tool: Tool, origin: str) -> None:
 
 def _module(tool: Tool) -> str:
     """Return the module of the function that `@tool` wrapped, or of the tool's own `execute`."""
-    function = inspect.getclosurevars(tool.execute).nonlocals.get("function", tool.execute)
+    function = getattr(tool.execute, "function", tool.execute)
     return str(getattr(function, "__module__", type(function).__module__))

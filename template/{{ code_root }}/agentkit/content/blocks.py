@@ -8,19 +8,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .markup import Token, attributes
+from .markup import Token, attributes, names
 
 DEEPEST = 128  # tags nested deeper are read, but not told apart
 
-BLOCKS = frozenset(
+BLOCKS = names(
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav "
-    "ol p pre search section summary table tbody tfoot thead tr ul".split()
+    "ol p pre search section summary table tbody tfoot thead tr ul"
 )
-VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
-UNSEEN = frozenset(
+VOID = names("area base br col embed hr img input link meta param source track wbr")
+UNSEEN = names(
     "audio button canvas datalist map meter noscript object option progress select svg math "
-    "template video".split()
+    "template video"
 )
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LINES = ("li", "tr", "dt", "dd")  # stand on lines of their own, without a blank one between
@@ -32,7 +32,6 @@ _LISTS = frozenset(("ul", "ol", "menu", "dl", "table"))  # an item ends no item 
 _CELLS = frozenset(("td", "th", "caption"))  # an end tag in one of these closes nothing outside
 _TABLE = frozenset(("table", "thead", "tbody", "tfoot", "tr"))  # but these do
 _NEVER_HIDDEN = frozenset(("html", "body", "main", "article"))  # what lies under an open dialog
-_SPACE = re.compile(r"\s+")
 _MAY_HIDE = re.compile(r"hidden|none", re.IGNORECASE)
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -117,11 +116,11 @@ class _Reader:
             return
         text = html.unescape(text) if "&" in text else text
         if not self._count.get("pre"):
-            text = _SPACE.sub(" ", text)
+            text = text.replace("\n", " ")  # in the pieces, "\n" is a line break
         self._pieces.append(text)
         if self._link is not None:
             self._link.append(text)
-            self._linked += len(text.strip())
+            self._linked += len(" ".join(text.split()))
 
     def start(self, token: Token) -> None:
         name = token.name

@@ -29,12 +29,14 @@ _WIDER = {  # what browsers read in place of the name: the sets that hold it
     **{"iso-8859-9": "cp1254", "iso-8859-11": "cp874", "tis-620": "cp874", "big5": "big5hkscs"},
     **{"x-mac-cyrillic": "mac_cyrillic", "macintosh": "mac_roman", "iso-8859-8-i": "iso-8859-8"},
 }
-_CYRILLIC = "а-яёіїєў"
+_CYRILLIC = r"\u0430-\u044f\u0451\u0454\u0456\u0457\u045e"
 _KANA = "ぁ-んァ-ヶー"
 # The commonest characters, which are about a third of any Chinese text.
-_CHINESE = "的一是不了在人有我他这這中大来來上个個国國到说說们們为為和你地出也时時年得就要下以生会會"
+_CHINESE = (
+    "的一是不了在人有我他这這中大来來上个個国國到说說们們为為和你地出也时時年得就要下以生会會"
+)
 _LOOKS = (  # encoding, the characters that fill a text written in it, and their usual share
-    ("cp1255", "א-ת", 0.9),  # before Cyrillic, which fills the same bytes and more
+    ("cp1255", r"\u05d0-\u05ea", 0.9),  # before Cyrillic, which fills the same bytes and more
     ("cp1251", _CYRILLIC, 0.9),
     ("koi8-r", _CYRILLIC, 0.9),
     ("iso8859-5", _CYRILLIC, 0.9),
@@ -44,8 +46,8 @@ _LOOKS = (  # encoding, the characters that fill a text written in it, and their
     ("gb18030", _CHINESE, 0.2),
     ("big5hkscs", _CHINESE, 0.2),
     ("cp949", "가-힣", 0.9),
-    ("cp1253", "α-ωάέήίόύώς", 0.9),
-    ("cp1256", "ء-ي", 0.9),
+    ("cp1253", r"\u03ac-\u03ce", 0.9),
+    ("cp1256", r"\u0621-\u064a", 0.9),
 )
 
 

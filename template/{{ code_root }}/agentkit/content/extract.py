@@ -9,10 +9,11 @@ tags, and no page makes it slow.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import islice
 
-from .blocks import Block, join, read_blocks
+from .blocks import Block, Element, join, read_blocks
 from .document import Document, Link
 from .main_text import main_blocks
 from .markup import Token, tokens
@@ -20,14 +21,20 @@ from .metadata import absolute, read_metadata
 
 MOST_TOKENS = 200_000  # tags and texts of a page that are read
 MOST_LINKS = 100
-MAX_CHARS = 20_000  # of a document's text, about 5,000 tokens
-THIN = 200  # characters: a page of scripts with less text than that is an empty shell
+THIN = 200  # characters: a page with less text may be a shell that scripts fill
 
-NEEDS_JAVASCRIPT = "This page needs JavaScript to show its content; what it holds without is here."
-NO_TEXT = "This page holds no readable text."
+NEEDS_JAVASCRIPT = "The page needs JavaScript to show its content; without, there is only this."
+NO_TEXT = "The page holds no readable text."
+
+_SHELL = re.compile(r"\b(?:root|app|application|__next|__nuxt|gatsby|svelte|ember)\b")
+_ASKS = re.compile(
+    r"(?:enable|activate|requires?|needs?|without|turn on)\W+(?:\w+\W+){0,3}java ?script"
+    r"|java ?script\W+(?:\w+\W+){0,3}(?:enable|disabled|required|needed|turned off)",
+    re.IGNORECASE,
+)
 
 
-def extract_html(page: str, url: str, max_chars: int = MAX_CHARS) -> Document:
+def extract_html(page: str, url: str) -> Document:
     """Return the content of a page; never raises, whatever the page.
 
     `url` is the page's own address, which relative ones are resolved against. Without readable
@@ -53,12 +60,12 @@ def extract_html(page: str, url: str, max_chars: int = MAX_CHARS) -> Document:
         logo=fields.get("logo"),
         audio=fields.get("audio"),
         video=fields.get("video"),
-        text=text[:max_chars],
+        text=text,
         text_length=len(text),
-        truncated=len(text) > max_chars or len(page_tokens) == MOST_TOKENS,
+        truncated=len(page_tokens) == MOST_TOKENS,
         content_type="text/html",
         links=_links(content, metadata.base),
-        note=_note(text, page_tokens),
+        note=_note(text, elements, page_tokens),
     )
 
 
@@ -72,8 +79,26 @@ def _links(blocks: Sequence[Block], base: str) -> tuple[Link, ...]:
     return tuple(islice(found.values(), MOST_LINKS))
 
 
-def _note(text: str, page: Sequence[Token]) -> str | None:
-    if len(text) < THIN and any(_runs(token) for token in page):
-        if not text or any(_asks_for_javascript(token) for token in page):
+def _note(text: str, elements: Sequence[Element], page: Sequence[Token]) -> str | None:
+    """Say what the reader must know of a page with hardly any text."""
+    if len(text) < THIN and any(_is_program(token) for token in page):
+        is_shell = any(_SHELL.search(element.label) for element in elements)
+        if not text or is_shell or _ASKS.search(f"{text} {_without_scripts(page)}"):
             return NEEDS_JAVASCRIPT
     return None if text else NO_TEXT
+
+
+def _is_program(token: Token) -> bool:
+    return token.kind == "raw" and token.name == "script" and "json" not in token.text.lower()
+
+
+def _without_scripts(page: Sequence[Token]) -> str:
+    """Return what the page shows to those who run no scripts."""
+    pieces: list[str] = []
+    inside = False
+    for token in page:
+        if token.name == "noscript":
+            inside = token.kind == "start"
+        elif inside and token.kind == "text":
+            pieces.append(token.text)
+    return " ".join(pieces)[:2_000]

@@ -52,7 +52,8 @@ class Http:
     """Sends requests within `timeout` seconds and keeps at most `max_bytes` of a decoded body.
 
     Anything but a reply raises `FetchError` with one line; a status of 4xx or 5xx is a reply.
-    Clients are made per event loop and closed by `aclose()`. `transport` is for tests.
+    `headers` go with every request. Clients are made per event loop and closed by `aclose()`.
+    `transport` is for tests.
     """
 
     def __init__(
@@ -60,11 +61,13 @@ class Http:
         timeout: float = TIMEOUT,
         max_bytes: int = MAX_BYTES,
         guard: AddressGuard | None = None,
+        headers: Mapping[str, str] | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.timeout = timeout
         self.max_bytes = max_bytes
         self.guard = guard or AddressGuard()
+        self._headers = _lower(headers)
         self._clients = HttpClients(transport)
 
     async def request(
@@ -77,7 +80,7 @@ class Http:
         """Send one request to an API. Redirects are not followed: keys would travel with them."""
         target = parse_url(url)
         async with self._deadline(target):
-            request = httpx2.Request(method, target, headers=_headers(headers), content=content)
+            request = httpx2.Request(method, target, headers=self._all(headers), content=content)
             async with _reading(target, self._clients.send(request)) as response:
                 return await self._read(target, response)
 
@@ -135,7 +138,7 @@ class Http:
             request = httpx2.Request(
                 "GET",
                 target.copy_with(host=addresses.pop(0)),
-                headers=_headers(headers) | own,
+                headers=self._all(headers) | own,
                 extensions=extensions,
             )
             try:
@@ -143,6 +146,10 @@ class Http:
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 if not addresses:
                     raise
+
+    def _all(self, headers: Mapping[str, str] | None) -> dict[str, str]:
+        # With another Accept-Encoding than ours the body could not be decoded.
+        return {**self._headers, **_lower(headers), "accept-encoding": ACCEPTED}
 
     async def _read(self, target: httpx2.URL, response: httpx2.Response) -> HttpReply:
         decode = decoder(response.headers.get("content-encoding", ""))
@@ -187,10 +194,8 @@ def _origin(target: httpx2.URL) -> tuple[str, bytes, int]:
     return target.scheme, target.raw_host, _port(target)
 
 
-def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
-    # With another Accept-Encoding than ours the body could not be decoded.
-    own = {name.lower(): value for name, value in (headers or {}).items()}
-    return own | {"accept-encoding": ACCEPTED}
+def _lower(headers: Mapping[str, str] | None) -> dict[str, str]:
+    return {name.lower(): value for name, value in (headers or {}).items()}
 
 
 def _redirect(target: httpx2.URL, response: httpx2.Response) -> httpx2.URL | None:

@@ -9,15 +9,16 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from .blocks import Block, Element
+from .markup import names
 
 SHORT = 70  # characters: a block of more is a paragraph rather than a label
 LINKED = 0.4  # of a block's characters: a block with more links than that is navigation
 THIN = 250  # characters: with less, the rules have thrown out too much
 
 _TAGS = frozenset(("nav", "footer", "aside", "menu", "search"))
-_ROLES = frozenset(
+_ROLES = names(
     "navigation contentinfo banner search dialog alertdialog complementary menu menubar toolbar "
-    "tablist".split()
+    "tablist"
 )
 _KEPT = frozenset(("html", "body", "main", "article", "h1", "p", "pre"))
 _LABELS = re.compile(
@@ -34,9 +35,8 @@ _COMMENTS = re.compile(
     r"(?<![a-z])(?:comments?|commentlist|respond|replies|reactions|disqus|responses)(?![a-z])"
 )
 # What a paragraph or a list stands in is looked for above these.
-_PARTS = frozenset(
-    "p pre li ul ol blockquote h1 h2 h3 h4 h5 h6 dd dt dl tr table tbody thead figure figcaption "
-    "hr".split()
+_PARTS = names(
+    "p pre li ul ol blockquote h1 h2 h3 h4 h5 h6 dd dt dl tr table tbody thead figure figcaption hr"
 )
 
 

@@ -22,6 +22,11 @@ RAW = frozenset(("script", "style", "iframe", "noembed", "noframes", "title", "t
 _ENDS = {name: re.compile(rf"</{name}(?=[\s/>])[^>]*+(?:>|\Z)", re.IGNORECASE) for name in RAW}
 
 
+def names(text: str) -> frozenset[str]:
+    """Return the names in a text, which stand apart by spaces."""
+    return frozenset(text.split())
+
+
 class Token(NamedTuple):
     """A tag or a text. `text` is the tag's attributes as written, or the text with its entities.
 

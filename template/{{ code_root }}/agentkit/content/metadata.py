@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,7 @@ from .json_ld import json_ld
 from .markup import Token, attributes
 
 LONGEST = 1_000  # characters of one value
+LONGEST_NAME = 100
 
 # Where each field is looked for, best source first. `ld:` is JSON-LD, `rel:` a <link> or <a>,
 # `item:` a microdata property, `tag:` a tag of the page; anything else names a <meta>.
@@ -20,11 +22,15 @@ SOURCES = {
     "title": ("og:title", "ld:headline", "twitter:title", "tag:title", "ld:name"),
     "description": ("og:description", "description", "ld:description", "twitter:description"),
     "image": ("og:image:secure_url", "og:image", "ld:image", "twitter:image", "rel:image_src"),
-    "author": ("ld:author", "author", "item:author", "rel:author", "article:author", "dc.creator"),
+    "author": (
+        *("ld:author", "author", "item:author", "rel:author", "article:author", "dc.creator"),
+        "tag:byline",
+    ),
     "publisher": ("ld:publisher", "og:site_name", "application-name", "dc.publisher"),
     "date": (
         *("ld:datePublished", "article:published_time", "item:datePublished", "date", "dc.date"),
         *("citation_publication_date", "ld:uploadDate", "tag:time", "ld:dateModified"),
+        *("article:modified_time", "tag:date"),
     ),
     "lang": ("tag:lang", "content-language", "og:locale", "ld:inLanguage"),
     "logo": ("ld:logo", "og:logo", "item:logo"),
@@ -33,6 +39,17 @@ SOURCES = {
 }
 _ADDRESSES = ("canonical_url", "image", "logo", "audio", "video")
 _PEOPLE = ("author", "publisher")
+_DATE_CLASS = re.compile(
+    r"(?<![a-z])(?:(?:pub|post|entry|article)?-?date|published|posted)(?![a-z])", re.IGNORECASE
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WRITTEN_DATE = re.compile(
+    rf"\b(?P<month>{'|'.join(_MONTHS)})[a-z]*\.? (?P<day>\d\d?),? (?P<year>\d{{4}})\b"
+    rf"|\b(?P<day2>\d\d?) (?P<month2>{'|'.join(_MONTHS)})[a-z]*\.?,? (?P<year2>\d{{4}})\b",
+    re.IGNORECASE,
+)
+_BYLINE = re.compile(r"(?<![a-z])(?:author|byline)(?:[-_]?name)?(?![a-z])", re.IGNORECASE)
+_BY = re.compile(r"(?:written |posted )?by\b[:\s]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +139,16 @@ class _Reader:
             self._add("tag:time", attributes(token).get("datetime"))
         if name == "link" or "itemprop" in token.text or "rel=" in token.text:
             self._marked(token, attributes(token))
+        if self._capture is None:
+            self._look_for_byline(token)
+
+    def _look_for_byline(self, token: Token) -> None:
+        """Read a tag whose class says that it holds the author or the date."""
+        if token.name == "time":
+            self._capture, self._captured = ("tag:date", "time"), []
+        for source, words in (("tag:byline", _BYLINE), ("tag:date", _DATE_CLASS)):
+            if words.search(token.text) and words.search(attributes(token).get("class", "")):
+                self._capture, self._captured = (source, token.name), []
 
     def _meta(self, found: dict[str, str]) -> None:
         for kind in ("property", "name", "http-equiv"):
@@ -139,7 +166,8 @@ class _Reader:
         value = found.get("content") or found.get("datetime") or found.get("src")
         if item and value:
             self._add(f"item:{item}", value)
-        elif item == "author":
+        elif item == "author" or (item == "name" and self._capture):
+            # The name of an author may be a part of a whole profile.
             self._capture, self._captured = ("item:author", token.name), []
 
 
@@ -147,17 +175,31 @@ def _cleaned(name: str, value: str, base: str) -> str | None:
     if name in _ADDRESSES:
         return absolute(base, value)
     if name in _PEOPLE:  # some give a profile's address instead of a name
-        return None if value.startswith(("http:", "https:")) else value
+        value = value[by.end() :] if (by := _BY.match(value)) else value
+        is_name = len(value) <= LONGEST_NAME and not value.startswith(("http:", "https:"))
+        return value if is_name else None
     if name == "lang":
         language = value.replace("_", "-").partition("-")[0].lower()
         return language if language.isalpha() and len(language) in (2, 3) else None
     return _iso_date(value) if name == "date" else value
 
 
-def _iso_date(value: str) -> str:
-    """Return a date in ISO 8601; one that cannot be read stays as it is."""
+def _iso_date(value: str) -> str | None:
+    """Return a date in ISO 8601; None for a text that is none."""
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
-        return value
+        return _written_date(value)
     return moment.date().isoformat() if len(value) <= len("2026-05-04") else moment.isoformat()
+
+
+def _written_date(value: str) -> str | None:
+    """Return the day in a text such as `May 4, 2026` or `4 May 2026`."""
+    iso = re.search(r"\b\d{4}-\d\d-\d\d\b", value)
+    if iso:
+        return iso[0]
+    found = _WRITTEN_DATE.search(value)
+    if not found:
+        return None
+    year, month, day = (found[name] or found[f"{name}2"] for name in ("year", "month", "day"))
+    return f"{year}-{_MONTHS.index(month.lower()) + 1:02}-{int(day):02}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HttpServer", "McpClient", "McpServerError", "StdioServer"]
 
-ATTEMPTS = 3  # to reconnect, and to send a call that did not reach the server
+ATTEMPTS = 4  # to connect again and to send a call that the server did not take
 PATIENCE = 5.0  # seconds a call waits for the next attempt to connect
 REST = 10  # times as long as a failure took, a server is left alone
 MOST_WARNINGS = 100
@@ -78,8 +78,9 @@ class McpClient:
         self._problem: str | None = None
         self._tools: dict[str, tuple[mcp.types.Tool, Tool]] = {}
         self._listed: list[mcp.types.Tool] | None = None
-        for package in ("mcp", "client"):  # what the SDK logs is nothing for the user's terminal
-            logging.getLogger(package).addHandler(logging.NullHandler())
+        for sdk in map(logging.getLogger, ("mcp", "client")):
+            if not sdk.handlers:  # else what the SDK logs would go to the user's terminal
+                sdk.addHandler(logging.NullHandler())
 
     async def connect(self) -> None:
         """Connect and learn the tools; does nothing while connected.

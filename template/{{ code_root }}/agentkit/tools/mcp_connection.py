@@ -161,10 +161,11 @@ class Connection:
         await asyncio.wait({self._task}, timeout=CLOSING)
 
     async def _own(self) -> None:
+        new_client = self._new_client()  # loads the SDK, which is not the server's time
         problem = f"no answer within {self._limit:g} s"
         timer = self._loop.call_later(self._limit, self.end, problem)
         try:
-            async with asyncio.timeout(None) as self._deadline, self._new_client() as client:
+            async with asyncio.timeout(None) as self._deadline, new_client as client:
                 self.tools = await list_tools(client, self._warn)
                 timer.cancel()
                 self._deadline = None

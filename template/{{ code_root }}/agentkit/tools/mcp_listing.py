@@ -88,40 +88,42 @@ class _Mended:
     def _mend(self, item: Any) -> Any:
         result = getattr(getattr(item, "message", None), "result", None)
         if isinstance(result, dict) and isinstance(result.get("tools"), list):
-            result["tools"] = [tool for tool in map(self._tool, result["tools"]) if tool]
+            listed = result["tools"]
+            result["tools"] = [_needed(tool) for tool in listed if _problem(tool) is None]
+            bad = [tool for tool in listed if _problem(tool) is not None]
+            if bad:
+                first = f"{shorten(repr(bad[0]), 200)}, {_problem(bad[0])}"
+                self._warn(f"{len(bad)} of its tools are left out, such as {first}")
         return item
 
-    def _tool(self, tool: Any) -> dict[str, Any] | None:
-        """Return what an agent needs of a tool, or None with a warning if it cannot be used."""
-        problem = _problem(tool)
-        if problem is not None:
-            self._warn(f"a tool is left out: {problem}: {shorten(repr(tool), 200)}")
-            return None
-        kept = {"name": tool["name"], "inputSchema": {"type": "object", **tool["inputSchema"]}}
-        for key in ("title", "description"):
-            if isinstance(tool.get(key), str):
-                kept[key] = tool[key]
-        hints = tool.get("annotations")
-        if isinstance(hints, Mapping):
-            names = ("readOnlyHint", "destructiveHint")
-            kept["annotations"] = {n: hints[n] for n in names if isinstance(hints.get(n), bool)}
-        return kept
+
+def _needed(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an agent needs of a tool."""
+    kept = {"name": tool["name"], "inputSchema": {"type": "object", **tool["inputSchema"]}}
+    for key in ("title", "description"):
+        if isinstance(tool.get(key), str):
+            kept[key] = tool[key]
+    hints = tool.get("annotations")
+    if isinstance(hints, Mapping):
+        names = ("readOnlyHint", "destructiveHint")
+        kept["annotations"] = {n: hints[n] for n in names if isinstance(hints.get(n), bool)}
+    return kept
 
 
 def _problem(tool: Any) -> str | None:
     if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
-        return "it has no name"
+        return "which has no name"
     schema = tool.get("inputSchema")
     if not isinstance(schema, dict):
-        return "it has no input schema"
+        return "which has no input schema"
     if schema.get("type", "object") != "object":
-        return "its arguments are no object"
+        return "whose arguments are no object"
     properties = schema.get("properties", {})
     if not isinstance(properties, dict):
-        return "the properties of its arguments are no object"
+        return "whose properties are no object"
     if not all(isinstance(value, (dict, bool)) for value in properties.values()):
-        return "an argument has no schema"
+        return "where an argument has no schema"
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-        return "the required arguments are no list of names"
+        return "whose required arguments are no list"
     return None

@@ -15,7 +15,7 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Literal
+from typing import Any
 
 from ..errors import ConfigError
 from ..observability.redact import mask
@@ -181,25 +181,24 @@ async def _exit_code(process: Process, seconds: float) -> int | None:
 
 async def _end(process: Process) -> None:
     """Close the server's input, give it time to leave, then end what is left of its group."""
+    assert process.stdin is not None
     try:
-        assert process.stdin is not None
         process.stdin.close()
         await _exit_code(process, LEAVE)
-        if _signal(process.pid, "SIGTERM"):
-            for _ in range(int(END / POLL)):
+        for name in ("SIGTERM", "SIGKILL"):
+            polls = int(END / POLL) if _signal(process.pid, name) else 0
+            while polls and _signal(process.pid, None):
+                polls -= 1
                 await asyncio.sleep(POLL)
-                if not _signal(process.pid, None):
-                    break
     finally:  # also when this is cancelled
         _signal(process.pid, "SIGKILL")
-    await _exit_code(process, END)
 
 
-def _signal(group: int, name: Literal["SIGTERM", "SIGKILL"] | None) -> bool:
+def _signal(group: int, name: str | None) -> bool:
     """Signal all processes of the group (None: only look); tell whether there are any."""
     if sys.platform == "win32":
         command = ["taskkill", "/F", "/T", "/PID", str(group)]
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+        return name is not None and subprocess.run(command, capture_output=True).returncode == 0
     try:
         os.killpg(group, signal.Signals[name] if name else 0)
     except ProcessLookupError:

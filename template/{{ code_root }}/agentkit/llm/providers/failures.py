@@ -68,7 +68,8 @@ def one_line(text: str) -> str:
     """
     long = len(text) > _LOOKED_AT
     text = mask(text[:_LOOKED_AT])[:-_LONGEST_SECRET] if long else mask(text)
-    return " ".join(_UNSHOWN.sub(" ", clean(shorten(text, 400))).split())
+    line = " ".join(_UNSHOWN.sub(" ", clean(text)).split())
+    return " ".join(shorten(line, 400).split())
 
 
 def _error_text(body: str) -> str:

@@ -7,6 +7,7 @@ Reference: https://ai.google.dev/api/generate-content
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "https://generativelanguage.googleapis.com"
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+TRAILING = 1.0  # seconds in which more may follow the reason to end; no event says it was the last
 _BROKEN = (httpx2.HTTPError, OSError)
 _OLD = re.compile(r"(.*/)?(gemini-[12]|gemma)")  # no tools with a schema, no levels of thinking
 _MODEL = re.compile(r"(?!.*\.\.)[\w.:@/-]+")  # it becomes part of the address
@@ -102,7 +104,7 @@ class Gemini:
         problem: LlmError | None = None
         try:
             while True:
-                async with aclosing(self._chunks(models, body)) as chunks:
+                async with aclosing(self._chunks(models, body, parser)) as chunks:
                     async for chunk in chunks:
                         for delta in parser.take(chunk):
                             yield delta
@@ -116,7 +118,7 @@ class Gemini:
         yield parser.reply()
 
     async def _chunks(
-        self, models: AsyncModels, body: dict[str, Any]
+        self, models: AsyncModels, body: dict[str, Any], parser: ReplyParser
     ) -> AsyncGenerator[GenerateContentResponse, None]:
         """Yield the chunks of one request, and close its response however that ends.
 
@@ -132,7 +134,8 @@ class Gemini:
                     opened_by.reset(token)
                 while chunk is not None:
                     yield chunk
-                    chunk = await anext(chunks, None)
+                    async with asyncio.timeout(TRAILING if parser.done else None):
+                        chunk = await anext(chunks, None)
             finally:
                 for response in opened:
                     await response.aclose()

@@ -10,7 +10,7 @@ import httpx2
 
 from ...errors import AuthenticationFailed, LlmError, QuotaExhausted, RateLimited
 from ...transport import HttpClients
-from .failures import failure, no_json
+from .failures import failure
 from .reply_body import ReplyBody
 from .sdk_transport import SdkTransport
 
@@ -26,14 +26,8 @@ class GoogleTransport(httpx2.AsyncBaseTransport):
         self._inner = SdkTransport(provider, clients, refusal)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        body = ReplyBody(await self._inner.handle_async_request(request), self._provider)
-        try:
-            if await body.is_page():
-                raise no_json(self._provider, await body.read_start())
-        except BaseException:
-            await body.aclose()
-            raise
-        response = body.as_response()
+        found = await self._inner.handle_async_request(request)
+        response = await ReplyBody(found, self._provider).as_response()
         opened = opened_by.get()
         if opened is not None:
             opened.append(response)

@@ -23,6 +23,7 @@ from ...tools.tool import Tool, run_in_thread
 from ...transport import HttpClients
 from ..model_uri import ModelURI
 from ..provider import Delta, Provider, Request, check_address, resolve_key
+from .address import split_userinfo
 from .chat_wire import response_format, wire_message, wire_tool
 from .litellm_reply import ReplyCollector
 
@@ -55,14 +56,17 @@ class LiteLlm:
     """A provider behind `litellm.acompletion`; `uri` names the provider that litellm calls."""
 
     def __init__(self, uri: ModelURI, key: str | None, clients: HttpClients) -> None:
-        if uri.base_url:
-            add_url_secrets(uri.base_url)
-            check_address(uri.base_url, uri)
+        base_url, basic = uri.base_url, None
+        if base_url:
+            add_url_secrets(base_url)
+            check_address(base_url, uri)
+            base_url, basic = split_userinfo(base_url)
         self._provider = uri.provider
         self._model = f"{uri.provider}/{uri.model}"
         self._dialect = f"litellm/{uri.provider}"
         self._key = key
-        self._base_url = uri.base_url
+        self._basic = None if key else basic
+        self._base_url = base_url
         self._clients = clients
         self._loaded = False
         self._tools: tuple[Sequence[Tool], str] = ((), "")
@@ -114,7 +118,7 @@ class LiteLlm:
             self._loaded = True
         from .litellm_http import Wire, problem_of
 
-        return Wire(self._dialect, self._clients), problem_of
+        return Wire(self._dialect, self._clients, self._basic), problem_of
 
     async def _call(self, arguments: dict[str, Any], wire: Wire) -> Any:
         import litellm

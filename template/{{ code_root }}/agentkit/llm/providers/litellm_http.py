@@ -33,6 +33,7 @@ from ...errors import (
 from ...retry import retry_after
 from ...transport import HttpClients
 from .failures import disconnected, failure, one_line, reported
+from .reply_body import ReplyBody
 
 _BROKEN = (httpx2.HTTPError, OSError)
 # Whose requests go through the handler that takes a transport, as measured with litellm 1.110.
@@ -60,29 +61,33 @@ class Wire(httpx2.AsyncBaseTransport):
     `answered` tells that the provider accepted the request.
     """
 
-    def __init__(self, provider: str, clients: HttpClients) -> None:
+    def __init__(
+        self, provider: str, clients: HttpClients, authorization: str | None = None
+    ) -> None:
         self.problem: LlmError | None = None
         self.answered = False
         self.provider = provider
         self._clients = clients
+        self._authorization = authorization
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        body = b""
+        if self._authorization:
+            request.headers["authorization"] = self._authorization
+        url = str(request.url)
         try:
-            response = await self._clients.send(request)
-            if not response.is_success:
-                try:
-                    body = await response.aread()
-                finally:
-                    await response.aclose()
-        except _BROKEN as error:
-            problem = disconnected(self.provider, str(request.url), error)
-        else:
-            if response.is_success:
-                self.answered = True
-                response.stream = _Body(response.stream, self, str(request.url))
+            body = ReplyBody(await self._clients.send(request), self.provider)
+            self.answered = 200 <= body.status < 300
+            if self.answered:
+                response = await body.as_response()
+                response.stream = _Body(body, self, url)
                 return response
-            problem = failure(self.provider, response.status_code, body, response.headers)
+            async with aclosing(body):
+                start = await body.read_start()
+            problem = failure(self.provider, body.status, start, body.headers)
+        except LlmError as error:  # a page for people
+            problem = error
+        except _BROKEN as error:
+            problem = disconnected(self.provider, url, error)
         raise self.failed(problem)  # no error of HTTP: litellm would send the request again
 
     def failed(self, problem: LlmError) -> LlmError:
@@ -94,7 +99,7 @@ class Wire(httpx2.AsyncBaseTransport):
 class _Body(httpx2.AsyncByteStream, httpx.AsyncByteStream):
     """A response's bytes, for either library; a connection that breaks is told to the wire."""
 
-    def __init__(self, stream: Any, wire: Wire, url: str) -> None:
+    def __init__(self, stream: ReplyBody, wire: Wire, url: str) -> None:
         self._stream = stream
         self._wire = wire
         self._url = url
@@ -104,6 +109,8 @@ class _Body(httpx2.AsyncByteStream, httpx.AsyncByteStream):
             async for chunk in self._stream:
                 yield chunk
             return
+        except LlmError as error:  # it is too long
+            problem = error
         except _BROKEN as error:
             problem = disconnected(self._wire.provider, self._url, error)
         raise self._wire.failed(problem)
@@ -127,23 +134,14 @@ class _Bridge(httpx.AsyncBaseTransport):
                 content=await request.aread(),
             )
         )
-        if response.headers.get("content-type", "").startswith("application/json"):
-            return await self._whole(response, str(request.url))
         stream = response.stream
         assert isinstance(stream, _Body)
-        return httpx.Response(response.status_code, headers=response.headers.raw, stream=stream)
-
-    async def _whole(self, response: httpx2.Response, url: str) -> httpx.Response:
-        """Return a response that is no stream: its body decoded, and such that litellm reads it."""
-        try:
-            async with aclosing(response):
-                body = await response.aread()
-        except httpx2.DecodingError as error:
-            problem = disconnected(self._wire.provider, url, error)
-        else:
-            headers = {"content-type": response.headers["content-type"]}
-            return httpx.Response(response.status_code, headers=headers, content=_counted(body))
-        raise self._wire.failed(problem)
+        headers = response.headers.raw
+        if not response.headers.get("content-type", "").lower().startswith("application/json"):
+            return httpx.Response(response.status_code, headers=headers, stream=stream)
+        async with aclosing(stream):
+            body = b"".join([chunk async for chunk in stream])
+        return httpx.Response(response.status_code, headers=headers, content=_counted(body))
 
 
 def _counted(body: bytes) -> bytes:

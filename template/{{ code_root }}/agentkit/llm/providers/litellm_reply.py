@@ -18,6 +18,7 @@ _MALFORMED = (
     *("MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS"),
 )
 _GAVE_UP = ("error", "ERROR", "network_error")
+_GROWING = ("thinking", "signature")  # fields of a block that a stream sends in pieces
 
 
 class ReplyCollector:
@@ -32,6 +33,7 @@ class ReplyCollector:
         self._whole = whole
         self._dialect = dialect
         self._blocks: list[Json] = []
+        self._pieces: list[dict[str, list[str]]] = []  # of what grows in each block
         self._fields: Json = {}  # of the message
         self._call_fields: list[Json] = []  # of each call
         self._counts: dict[str, int] = {}
@@ -92,19 +94,19 @@ class ReplyCollector:
     def _keep_block(self, block: Json) -> None:
         """Keep a block of thinking; in a stream it comes in pieces, its signature last."""
         if self._blocks and not self._whole and _goes_on(self._blocks[-1], block):
-            for name in ("thinking", "signature"):
-                self._blocks[-1][name] = (self._blocks[-1].get(name) or "") + (
-                    block.get(name) or ""
-                )
+            for name in _GROWING:
+                piece = str(block.get(name) or "")
+                self._blocks[-1][name] = self._blocks[-1].get(name) or piece
+                self._pieces[-1][name].append(piece)
         else:
             self._blocks.append(dict(block))
+            self._pieces.append({name: [str(block.get(name) or "")] for name in _GROWING})
 
     def _with_replay(self, message: Message) -> Message:
         thinking = [part for part in message.parts if isinstance(part, Thinking)]
         replay = dict((thinking[0].replay or {}).get(self._dialect, {})) if thinking else {}
         if self._blocks:
-            blocks = ({name: b[name] for name in b if name != "index"} for b in self._blocks)
-            replay["thinking_blocks"] = list(blocks)
+            replay["thinking_blocks"] = list(map(_assembled, self._blocks, self._pieces))
         replay |= self._fields
         parts: list[Part] = []
         if thinking or replay:
@@ -127,6 +129,12 @@ def _goes_on(last: Json, block: Json) -> bool:
     if "index" in block:
         return bool(block["index"] == last.get("index"))
     return not last.get("signature")
+
+
+def _assembled(block: Json, pieces: dict[str, list[str]]) -> Json:
+    """Return a block as it is sent back: with its pieces joined, and without its index."""
+    joined = {name: "".join(pieces[name]) for name in _GROWING if len(pieces[name]) > 1}
+    return {name: value for name, value in (block | joined).items() if name != "index"}
 
 
 def _fields(value: Json) -> Json:

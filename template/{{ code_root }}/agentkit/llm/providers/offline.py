@@ -15,7 +15,8 @@ from ..events import TextDelta
 from ..model_uri import ModelURI
 from ..provider import Delta, Provider, Request
 
-_WANTS_TOOL = re.compile(r"/([A-Za-z0-9_-]+)\s*(\{.*\})?\s*", re.DOTALL)
+_WANTS_TOOL = re.compile(r"/([A-Za-z0-9_-]+)(?:\s*(\{.*\}))?", re.DOTALL)
+MOST_PIECES = 1_000  # of one streamed text, however long it is
 
 
 class ScriptedProvider:
@@ -41,10 +42,13 @@ class ScriptedProvider:
         return _reply(request, message, "scripted")
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta | Reply, None]:
-        """Yield the next reply's text word by word, then the reply."""
+        """Yield the next reply's text word by word, a long one in longer pieces, then the reply."""
         reply = await self.complete(request)
-        for word in re.findall(r"\S+\s*|\s+", reply.message.text):
-            yield TextDelta(word)
+        text = reply.message.text
+        least = len(text) // MOST_PIECES
+        for piece in re.findall(rf"(?s).{{{least}}}\S*\s*|.+", text):
+            if piece:
+                yield TextDelta(piece)
         yield reply
 
     def __enter__(self) -> ScriptedProvider:
@@ -72,7 +76,7 @@ class EchoProvider(ScriptedProvider):
         if last.role == "tool":
             text = "\n".join(f"{result.name} says: {result.text}" for result in last.tool_results)
             return _reply(request, Message.assistant(text), "echo")
-        wanted = _WANTS_TOOL.fullmatch(last.text)
+        wanted = _WANTS_TOOL.fullmatch(last.text.rstrip())
         if wanted and any(tool.name == wanted[1] for tool in request.tools):
             return _reply(request, _call(wanted[1], wanted[2], len(request.messages)), "echo")
         return _reply(request, Message.assistant(f"You said: {last.text}"), "echo")

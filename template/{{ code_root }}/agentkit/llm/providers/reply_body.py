@@ -57,10 +57,6 @@ class ReplyBody(httpx2.AsyncByteStream):
         of_events = "event-stream" in self.headers.get("content-type", "").lower()
         return of_events or any(start.startswith(f) or f.startswith(start) for f in _FIELDS)
 
-    async def is_page(self) -> bool:
-        """Tell whether the body is a page for people: a proxy's, or of a wrong address."""
-        return (await self._start()).startswith(b"<")
-
     async def read(self) -> bytes:
         """Return the whole body, of at most 32 MB."""
         pieces, size = [self._begun], len(self._begun)
@@ -100,8 +96,17 @@ class ReplyBody(httpx2.AsyncByteStream):
             async with asyncio.timeout(SETTLING):
                 await anext(self._chunks, None)
 
-    def as_response(self) -> httpx2.Response:
-        """Return a response that holds what the body decodes to, for an SDK to read."""
+    async def as_response(self) -> httpx2.Response:
+        """Return a response that holds what the body decodes to, for an SDK to read.
+
+        Raises `MalformedReply` for a page for people: a proxy's, or that of a wrong address.
+        """
+        try:
+            if (await self._start()).startswith(b"<"):
+                raise no_json(self._provider, await self.read_start())
+        except BaseException:
+            await self.aclose()
+            raise
         headers = self.headers.copy()
         for name in ("content-encoding", "content-length"):
             headers.pop(name, None)

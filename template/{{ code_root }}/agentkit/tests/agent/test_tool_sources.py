@@ -25,8 +25,12 @@ class Source:
         self.name = name
         self.happened: list[str] = []
         self._connected = False
+        self.failing = failing or {}
+        self.offer(*tools)
+
+    def offer(self, *tools: str) -> None:
+        """Have these tools from now on."""
         self._tools = {tool: self._tool(tool) for tool in tools}
-        self._failing = failing or {}
 
     async def connect(self) -> None:
         if not self._connected:
@@ -44,8 +48,8 @@ class Source:
     async def _happen(self, what: str) -> None:
         self.happened.append(what)
         await asyncio.sleep(0)
-        if what in self._failing:
-            raise self._failing[what]
+        if what in self.failing:
+            raise self.failing[what]
 
     def _tool(self, name: str) -> Tool:
         async def execute(arguments: object, ctx: object) -> str:
@@ -69,7 +73,8 @@ async def test_tools_of_all_sources_and_of_the_agent_reach_the_call(
             result = await agent.run("Look around")
     assert offered(fake) == ["get_word", "read", "write", "search"]
     assert result.tool_results[0].text == "web ran search"
-    assert [source.happened for source in sources] == [["connect", "get_tools", "disconnect"]] * 2
+    expected = ["connect", "get_tools", "get_tools", "disconnect"]
+    assert [source.happened for source in sources] == [expected] * 2
 
 
 @pytest.mark.parametrize("where", ["connect", "get_tools"])
@@ -154,8 +159,34 @@ async def test_sources_are_connected_once_by_the_first_run(requester: MakeReques
         agent = Agent(requester(fake), mcp_clients=[source])
         await asyncio.gather(*(agent.run("Hi", f"s{number}") for number in range(3)))
         await agent.close()
-    assert source.happened == ["connect", "get_tools", "disconnect"]
+    assert source.happened == ["connect", *["get_tools"] * 3, "disconnect"]
     assert offered(fake) == ["search"]
+
+
+async def test_tools_that_changed_are_offered_by_the_next_run(requester: MakeRequester) -> None:
+    """Sources are asked before each run; while nothing changes, nothing is made anew."""
+    source = Source("web", "search")
+    with FakeChat(["ok"] * 2) as fake:
+        async with Agent(requester(fake), mcp_clients=[source]) as agent:
+            before = agent._all_tools
+            await agent.run("Hi")
+            assert agent._all_tools is before
+            source.offer("find", "open")
+            await agent.run("Hi")
+    assert [offered(fake, number) for number in range(2)] == [["search"], ["find", "open"]]
+
+
+async def test_what_stays_wrong_is_warned_of_once(
+    requester: MakeRequester, log: io.StringIO
+) -> None:
+    """A server that is away for many runs costs one warning, and another when it fails again."""
+    source = Source("web", "search", failing={"get_tools": ConnectionError("away")})
+    with FakeChat(["ok"] * 4) as fake:
+        async with Agent(requester(fake), mcp_clients=[source]) as agent:
+            for failing in (True, True, False, True):
+                source.failing = {"get_tools": ConnectionError("away")} if failing else {}
+                await agent.run("Hi")
+    assert log.getvalue().count("WARN") == 2
 
 
 async def test_use_adds_to_what_is_connected(requester: MakeRequester) -> None:
@@ -163,7 +194,7 @@ async def test_use_adds_to_what_is_connected(requester: MakeRequester) -> None:
     with FakeChat(["ok"]) as fake:
         async with Agent(requester(fake), mcp_clients=[Source("web", "search")]) as agent:
             await agent.use(get_word).run("Hi")
-    assert offered(fake) == ["search", "get_word"]
+    assert offered(fake) == ["get_word", "search"]
 
 
 async def test_a_source_that_does_not_disconnect_holds_nothing_up(
@@ -187,7 +218,7 @@ async def test_an_agent_that_was_closed_connects_anew(requester: MakeRequester) 
         for _ in range(2):
             async with agent:
                 await agent.run("Hi")
-    assert source.happened == ["connect", "get_tools", "disconnect"] * 2
+    assert source.happened == ["connect", "get_tools", "get_tools", "disconnect"] * 2
     assert offered(fake) == ["search"]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from ...errors import AuthenticationFailed
 from ...messages import Message, ToolCall
 from ...observability.call_reader import read_runs
@@ -67,8 +69,17 @@ def test_cost_prints_the_sums() -> None:
 
 
 def test_other_slashes_go_to_the_agent() -> None:
-    """What is no command of the chat is for the model."""
-    assert invoke(echo_agent, "chat", typed="/etc/passwd\n").stdout == "You said: /etc/passwd\n"
+    """What cannot be a command, and the name of a tool, is for the model."""
+    result = invoke(echo_agent, "chat", typed="/etc/passwd\n/shout\n")
+    assert result.stdout.startswith("You said: /etc/passwd\nshout says: ")
+
+
+@pytest.mark.parametrize("line", ["/hepl", "/cost now", "/Exit", "/nobody {}"])
+def test_an_unknown_command_does_not_go_to_the_agent(line: str) -> None:
+    """A slip of the keyboard costs nothing."""
+    result = invoke(echo_agent, "chat", typed=f"{line}\n")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "\nunknown command; /help lists them\n" in result.stderr
 
 
 def test_new_begins_a_session() -> None:

@@ -14,7 +14,7 @@ from ...errors import BadRequest, ConfigError
 from ...messages import Message, ToolCall
 from ...observability.call_reader import read_runs
 from ...observability.run_context import started_at
-from .commands import echo_agent, invoke, only_line, scripted
+from .commands import echo_agent, edit, invoke, only_line, scripted
 
 CALL = Message("assistant", (ToolCall("c1", "shout", {"text": "hi"}),))
 ONE, TWO = "251606281613567-9999999-d480", "251606281613566-9999998-d480"
@@ -58,6 +58,37 @@ def test_the_outcome_of_a_failed_run_is_its_error() -> None:
     """A run that ended with an error says which, on one line and as plain text."""
     invoke(scripted(BadRequest("no\nway [bold]x[/bold]")), "ask", "hello")
     assert rows()[0][-1] == "BadRequest: no way [bold]x[/bold]"
+
+
+def test_a_run_that_was_broken_off_is_cancelled() -> None:
+    """Ctrl-C is no error."""
+    invoke(scripted("Done."), "ask", "hello")
+    run_id = read_runs(Path("debug"))[0]["run_id"]
+    outcome = 'error: {type: CancelledError, message: ""}'
+    edit(
+        Path("debug", run_id, "run.yaml"),
+        lambda text: text.replace("finish_reason: stop", outcome),
+    )
+    assert rows()[0][-1] == "cancelled"
+
+
+def test_no_line_ends_in_spaces() -> None:
+    """In a pipe a row is as long as its text, however long the others are."""
+    for reply in ("ok", BadRequest("no way " * 20)):
+        invoke(scripted(reply), "ask", "hello")
+    lines = invoke(echo_agent, "runs").stdout.splitlines()
+    assert len(lines) == 3
+    assert lines == [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("options", [(), ("--limit", "1"), ("--debug-dir", "logs")])
+def test_runs_list_is_runs(options: tuple[str, ...]) -> None:
+    """Who types the word gets the same."""
+    for directory in ("debug", "debug", "logs"):
+        invoke(echo_agent, "ask", "x", "--debug-dir", directory)
+    alone = invoke(echo_agent, "runs", *options).stdout
+    assert len(alone.splitlines()) == (3 if not options else 2)
+    assert invoke(echo_agent, "runs", "list", *options).stdout == alone
 
 
 def test_a_price_that_is_not_known_is_not_zero() -> None:

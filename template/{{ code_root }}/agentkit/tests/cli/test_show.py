@@ -90,6 +90,13 @@ def test_attempts_that_failed_are_shown() -> None:
     assert "(attempt 1 failed: Overloaded: busy, status 503)\nassistant:\n  Done." in text
 
 
+def test_a_call_that_was_broken_off_is_shown_as_cancelled() -> None:
+    """Ctrl-C is no error."""
+    invoke(scripted(Overloaded("busy", status=503), "Done."), "ask", "x")
+    edit(read_calls(newest())[0], lambda text: text.replace("Overloaded", "CancelledError"))
+    assert "(attempt 1 was cancelled)\n" in show()
+
+
 def test_a_tool_that_failed_is_shown_as_failed() -> None:
     """An error result is told apart from a result."""
     call = Message("assistant", (ToolCall("c1", "nobody", {}),))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ...llm.events import ApprovalNeeded, ToolFinished, ToolStarted
+from ...llm.events import ApprovalNeeded, ToolFinished, ToolProgress, ToolStarted
 from ...llm.spend import Spend
-from ...llm.tool_step import ToolStep
+from ...llm.tool_step import MOST_AT_ONCE, ToolStep
 from ...messages import Message, ToolCall, ToolResult
 from ...observability.run_context import RunContext
 from ...tools.registry import Approve, ToolRegistry
@@ -56,8 +56,8 @@ async def test_tools_run_side_by_side(ctx: RunContext) -> None:
 
 
 async def test_sync_tools_run_side_by_side_too(ctx: RunContext) -> None:
-    """Each in a thread of its own: they can wait for each other, however many there are."""
-    together = threading.Barrier(50, timeout=5)
+    """Each in a thread of its own, so that they can wait for each other."""
+    together = threading.Barrier(MOST_AT_ONCE, timeout=5)
 
     @tool
     def meet(number: int) -> int:
@@ -65,9 +65,47 @@ async def test_sync_tools_run_side_by_side_too(ctx: RunContext) -> None:
         together.wait()
         return number
 
-    meets = [ToolCall(f"c{number}", "meet", {"number": number}) for number in range(50)]
+    meets = [ToolCall(f"c{n}", "meet", {"number": n}) for n in range(MOST_AT_ONCE)]
     _, results = await run(step(ctx, [meet]), *meets)
-    assert [result.text for result in results] == [str(number) for number in range(50)]
+    assert [result.text for result in results] == [str(number) for number in range(MOST_AT_ONCE)]
+
+
+async def test_only_so_many_tools_run_at_once(ctx: RunContext) -> None:
+    """A turn with a thousand calls does not start a thousand threads; each call gets its turn."""
+    running, most = 0, 0
+
+    @tool
+    async def count() -> None:
+        """Count."""
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+
+    _, results = await run(step(ctx, [count]), *(call("count", number) for number in range(1_000)))
+    assert most == MOST_AT_ONCE
+    assert not any(result.is_error for result in results)
+
+
+@pytest.mark.virtual_time
+async def test_waiting_for_approval_takes_no_place(ctx: RunContext) -> None:
+    """Any number of calls may wait for a person while others run."""
+
+    @tool(needs_approval=True)
+    async def delete() -> str:
+        """Delete."""
+        return "deleted"
+
+    async def approve(asked: ToolCall) -> bool:
+        await asyncio.sleep(300)
+        return True
+
+    deletes = [call("delete", number) for number in range(2 * MOST_AT_ONCE)]
+    made = step(ctx, [delete, wait], approve)
+    happened, results = await run(made, *deletes, call("wait", 99, seconds=1.0))
+    assert next(e.call.id for e in happened if isinstance(e, ToolFinished)) == "c99"
+    assert [result.text for result in results] == ["deleted"] * len(deletes) + ["waited 1"]
 
 
 async def test_one_failure_does_not_hide_the_others(ctx: RunContext) -> None:
@@ -207,3 +245,41 @@ async def test_an_observer_that_fails_does_not_stop_a_tool(ctx: RunContext) -> N
     ctx.observers.append(broken)
     _, [result] = await run(step(ctx, [wait]), call("wait", seconds=0))
     assert result.text == "waited 0"
+
+
+async def test_progress_comes_between_the_start_and_the_end_of_its_tool(ctx: RunContext) -> None:
+    """A tool tells how far it is, also from a thread; if nobody watches, that does nothing."""
+
+    @tool
+    async def count(ctx: ToolContext) -> str:
+        """Count."""
+        ctx.progress(1, 2, "one")
+        return "counted"
+
+    @tool
+    def dig(ctx: ToolContext) -> str:
+        """Dig."""
+        ctx.progress(0.5)
+        return "dug"
+
+    happened, _ = await run(step(ctx, [count]), call("count"))
+    assert [type(event) for event in happened] == [ToolStarted, ToolProgress, ToolFinished]
+    assert happened[1] == ToolProgress(call("count"), 1, 2, "one")
+    happened, _ = await run(step(ctx, [dig]), call("dig"))
+    assert happened[1] == ToolProgress(call("dig"), 0.5, None, "")
+    ToolContext().progress(1)
+
+
+async def test_progress_that_nobody_takes_is_left_out(ctx: RunContext) -> None:
+    """A tool that tells more than anybody reads does not fill the memory."""
+
+    @tool
+    async def chatter(ctx: ToolContext) -> str:
+        """Tell every step."""
+        for number in range(50_000):
+            ctx.progress(number)
+        return "done"
+
+    happened, (result,) = await run(step(ctx, [chatter]), call("chatter"))
+    assert result.text == "done"
+    assert len(happened) < 2_000

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,3 +107,28 @@ def test_a_directory_deleted_while_running_costs_one_warning(
     call_log(attempt(call, reply(ANSWER)))
     call_log(finished(call))
     assert log.getvalue().count("WARN") == 1
+
+
+class Interrupted(tuple[Message, ...]):
+    """Messages during whose comparison `meanwhile` happens."""
+
+    meanwhile: threading.Thread
+
+    def __getitem__(self, index: Any) -> Any:
+        if not self.meanwhile.ident:
+            self.meanwhile.start()
+            self.meanwhile.join(0.05)  # it has to wait, if all is well
+        return super().__getitem__(index)
+
+
+def test_a_run_in_several_threads_is_logged_whole(
+    call_log: CallLog, run_dir: Path, log: io.StringIO
+) -> None:
+    """A call that begins while another one is written does not disturb it."""
+    play(call_log, [QUESTION], ANSWER)
+    messages = Interrupted([QUESTION, ANSWER, QUESTION])
+    messages.meanwhile = threading.Thread(target=play, args=(call_log, [ANSWER], ANSWER))
+    call_log(started(messages))
+    messages.meanwhile.join(5)
+    assert len(_files(run_dir)) == 3
+    assert log.getvalue() == ""

@@ -94,7 +94,13 @@ def test_what_looks_like_a_secret_is_masked(text: str, masked: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("max_tokens=100", "tokens=100", "'total_tokens': '5'", "the token count is 5", "code=404"),
+        *(
+            "max_tokens=100",
+            "tokens=100",
+            "'total_tokens': '5'",
+            "the token count is 5",
+            "code=404",
+        ),
         *("10:30@noon", "a secret place", "task-force", "author=me", "sort_key=name"),
     ],
 )
@@ -135,7 +141,9 @@ def test_what_a_url_carries_is_known() -> None:
     assert mask_known("pass word1 canary-9 canary-8 123456") == "*** *** *** 123456"
 
 
-@pytest.mark.parametrize("text", ["a=" * 100_000, "token=" * 50_000, "a-" * 100_000, '"a' * 100_000])
+@pytest.mark.parametrize(
+    "text", ["a=" * 100_000, "token=" * 50_000, "a-" * 100_000, '"a' * 100_000]
+)
 def test_a_text_made_to_be_slow_is_masked_in_one_pass(text: str) -> None:
     """Were it searched from each place to its end, this would take hours."""
     assert len(mask(text)) <= len(text)

@@ -121,11 +121,12 @@ class FakeMcp:
         method, params = message["method"], message.get("params") or {}
         if method == "tools/list":
             return self._result(message, self._list(params.get("cursor")))
-        assert method == "tools/call"
+        if method != "tools/call":
+            return self._error(message, -32601, "Method not found")
         self.calls.append((params["name"], params.get("arguments")))
         if params["name"] not in self.tools:
             return self._error(message, -32602, f"Unknown tool: {params['name']}")
-        answer = self.tools[params["name"]](params.get("arguments"))
+        answer = self.tools[params["name"]](params["arguments"])
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, httpx2.Response):

@@ -92,7 +92,8 @@ async def test_a_tool_that_lies_about_its_schema_is_left_out(
     fake = FakeMcp()
     fake.pages = [{"tools": [*tools, {"nome": "x"}, described("good", annotations=7)]}]
     assert list(await connected(fake, logger)) == ["srv__good"]
-    assert log.getvalue().count("a tool is left out") == 5
+    (warning,) = [line for line in log.getvalue().splitlines() if "WARN" in line]
+    assert "[test:srv] 5 of its tools are left out, such as {'name': 't0'" in warning
 
 
 async def test_all_pages_are_read(logger: Logger) -> None:
@@ -214,7 +215,7 @@ async def test_a_call_that_was_not_taken_is_sent_again(
             refused[0] -= 1
             raise httpx2.ConnectError("connection refused")
 
-    fake.fault = refuse  # type: ignore[assignment]
+    fake.fault = refuse
     assert "added" in await call(tools["srv__add"])
     assert fake.calls == [("add", {})]
     assert sleeps[-2:] == [1.0, 2.0]

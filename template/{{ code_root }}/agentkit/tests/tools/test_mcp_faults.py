@@ -86,7 +86,9 @@ async def test_a_server_whose_list_of_tools_fails_is_not_connected(logger: Logge
     """Without tools it is of no use, and the cause is what it said."""
     fake = FakeMcp(NEW)
     fake.fault = lambda request: (
-        httpx2.Response(500, json={"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "db"}})
+        httpx2.Response(
+            500, json={"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "db"}}
+        )
         if b"tools/list" in request.content
         else None
     )
@@ -151,6 +153,7 @@ async def test_a_server_that_comes_back_is_found_by_the_next_run(
 
 async def test_connecting_can_be_given_up(logger: Logger) -> None:
     """Whoever waits learns that it was closed, and nothing is left running."""
+    before = asyncio.all_tasks()
     mcp = client(FakeMcp(), logger)
     mcp._transport = httpx2.MockTransport(hang)
     waiting = asyncio.create_task(mcp.connect())
@@ -158,18 +161,20 @@ async def test_connecting_can_be_given_up(logger: Logger) -> None:
     await mcp.disconnect()
     with pytest.raises(McpServerError, match="it was closed"):
         await waiting
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert asyncio.all_tasks() == before
 
 
 async def test_connections_are_made_and_left_from_any_task(logger: Logger) -> None:
     """Together, in another order, and by another task than the one that made them."""
-    clients = [client(FakeMcp(era, echo=lambda _: text("hi")), logger) for era in (OLD, NEW, OLD)]
+    before = asyncio.all_tasks()
+    fakes = [FakeMcp(era, echo=lambda _: text("hi")) for era in (OLD, NEW, OLD)]
+    clients = [client(fake, logger) for fake in fakes]
     await asyncio.gather(*(mcp.connect() for mcp in clients))
     await asyncio.create_task(clients[1].disconnect())
     await asyncio.gather(clients[0].disconnect(), clients[0].disconnect())
     assert "srv__echo" in await clients[2].get_tools()
     await clients[2].disconnect()
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert asyncio.all_tasks() == before
 
 
 async def test_a_body_without_an_end_is_left(logger: Logger, monkeypatch: Any) -> None:
@@ -188,7 +193,7 @@ async def test_a_body_without_an_end_is_left(logger: Logger, monkeypatch: Any) -
     assert "more than 0 MB" in await call((await connected(fake, logger))["srv__flood"])
 
 
-class Sse:
+class Sse(httpx2.AsyncByteStream):
     """A server of the transport before 2025: answers come on a stream, not with the request."""
 
     def __init__(self) -> None:
@@ -207,7 +212,7 @@ class Sse:
             self._events = asyncio.Queue()
             self._events.put_nowait(b"event: endpoint\ndata: /messages?session=1\n\n")
             headers = {"content-type": "text/event-stream"}
-            return httpx2.Response(200, headers=headers, stream=self)  # type: ignore[arg-type]
+            return httpx2.Response(200, headers=headers, stream=self)
         message = json.loads(request.content)
         self.fake._ready = self.fake.sessions = {"one"}
         headers = {"mcp-session-id": "one", "mcp-protocol-version": OLD}

@@ -28,7 +28,10 @@ def read(content: list[dict[str, Any]], **more: Any) -> str:
 
 def test_names_carry_the_server() -> None:
     """Names that providers take are kept as they are."""
-    assert tool_names("git", ["log", "get-diff"]) == {"log": "git__log", "get-diff": "git__get-diff"}
+    assert tool_names("git", ["log", "get-diff"]) == {
+        "log": "git__log",
+        "get-diff": "git__get-diff",
+    }
 
 
 def test_names_are_legal_and_unique_whatever_the_tools_are_called() -> None:
@@ -97,7 +100,11 @@ def test_nulls_for_what_is_optional_are_not_sent() -> None:
         ([IMAGE], {}, "1 image/png part (12 kB)"),
         ([{**IMAGE, "mimeType": "image/tiff"}], {}, "1 image/tiff part (12 kB) not shown"),
         ([{**IMAGE, "data": "?!"}], {}, "1 image/png part that is no base64, not shown"),
-        ([{**IMAGE, "type": "audio", "mimeType": "audio/wav"}], {}, "1 audio/wav part (12 kB) not shown"),
+        (
+            [{**IMAGE, "type": "audio", "mimeType": "audio/wav"}],
+            {},
+            "1 audio/wav part (12 kB) not shown",
+        ),
         (
             [{"type": "resource", "resource": {"uri": "file:///a", "text": "hi"}}],
             {},

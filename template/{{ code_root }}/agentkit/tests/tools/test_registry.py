@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 from ...errors import ConfigError, ToolError
 from ...messages import ToolCall, ToolResult
 from ...observability.redact import add_secret
+from ...observability.run_context import RunContext
 from ...tools.registry import ToolRegistry
 from ...tools.tool import Tool, ToolContext, tool
 
@@ -20,6 +22,21 @@ class Point(BaseModel):
 
     x: int
     label: str = "nghĩa"
+
+
+class Stop(BaseException):
+    """What some library ends its own loop with."""
+
+
+class Mute(Exception):
+    """An error that cannot be read."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+class MuteToolError(Mute, ToolError):
+    """A message for the model that cannot be read."""
 
 
 @tool
@@ -117,8 +134,8 @@ async def test_an_error_inside_a_tool_is_not_taken_for_a_bad_argument() -> None:
     assert "Invalid arguments" not in result.text
 
 
-@pytest.mark.parametrize("error", [KeyError("oops"), TypeError("oops"), ZeroDivisionError("oops")])
-async def test_a_validator_that_breaks_is_an_error_result(error: Exception) -> None:
+@pytest.mark.parametrize("error", [KeyError("oops"), TypeError("oops"), Stop("oops")])
+async def test_a_validator_that_breaks_is_an_error_result(error: BaseException) -> None:
     """Not every validator raises what it should."""
 
     def validate(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -139,6 +156,12 @@ async def test_a_validator_that_breaks_is_an_error_result(error: Exception) -> N
         (SystemExit(3), "SystemExit: 3"),
         (asyncio.CancelledError(), "the tool was cancelled from within"),
         (ExceptionGroup("many", [ValueError("root")]), "ValueError: root"),
+        (BaseExceptionGroup("many", [GeneratorExit("root")]), "GeneratorExit: root"),
+        (GeneratorExit("oops"), "GeneratorExit: oops"),
+        (RecursionError("too deep"), "RecursionError: too deep"),
+        (Stop("all"), "Stop: all"),
+        (Mute(), "Mute: [no message: RuntimeError]"),
+        (MuteToolError(), "[no message: RuntimeError]"),
         (RuntimeError(), "RuntimeError"),
     ],
 )
@@ -147,6 +170,20 @@ async def test_what_a_tool_raises_is_told(error: BaseException, text: str) -> No
     result = await result_of(error)
     assert result.is_error
     assert result.text == text
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("oops"), SystemExit("oops"), Stop("oops")])
+async def test_what_ends_a_thread_is_told(error: BaseException) -> None:
+    """A Ctrl-C arrives in the main thread, so one raised in a tool's thread is the tool's own."""
+
+    @tool
+    def give() -> None:
+        """Give."""
+        raise error
+
+    result = await ToolRegistry([give]).execute(call("give"))
+    assert result.is_error
+    assert "oops" in result.text
 
 
 @pytest.mark.checklist("secrets")
@@ -172,6 +209,55 @@ async def test_a_tool_that_takes_too_long_is_told() -> None:
     result = await ToolRegistry([slow]).execute(call("slow"))
     assert (result.is_error, result.text) == (True, "Timed out after 1.5 s.")
     assert asyncio.get_running_loop().time() - began == 1.5
+
+
+def stubborn(cleaned: list[str]) -> Tool:
+    """Return a tool that goes on when it is cancelled."""
+
+    @tool(timeout=1.5)
+    async def stay() -> str:
+        """Stay."""
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            await asyncio.sleep(30)
+        cleaned.append("at last")
+        return "late"
+
+    return stay
+
+
+@pytest.mark.virtual_time
+async def test_a_tool_that_ignores_its_cancellation_still_times_out(
+    ctx: RunContext, log: io.StringIO
+) -> None:
+    """At once: it is left behind with a warning, and its result is dropped."""
+    cleaned: list[str] = []
+    began = asyncio.get_running_loop().time()
+    registry = ToolRegistry([stubborn(cleaned)])
+    result = await registry.execute(call("stay"), ToolContext(run=ctx))
+    assert (result.is_error, result.text) == (True, "Timed out after 1.5 s.")
+    assert asyncio.get_running_loop().time() - began == 1.5
+    await asyncio.sleep(60)
+    assert cleaned == ["at last"]
+    assert log.getvalue().count("tool stay ignores that it was cancelled") == 1
+
+
+@pytest.mark.virtual_time
+async def test_a_tool_that_ignores_its_cancellation_does_not_hold_up_that_of_the_run(
+    ctx: RunContext, log: io.StringIO
+) -> None:
+    """It gets some seconds to clean up, then it is left behind."""
+    registry = ToolRegistry([stubborn([])])
+    task = asyncio.create_task(registry.execute(call("stay"), ToolContext(run=ctx)))
+    await asyncio.sleep(1)
+    task.cancel()
+    began = asyncio.get_running_loop().time()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert asyncio.get_running_loop().time() - began == 5.0
+    assert log.getvalue().count("tool stay ignores that it was cancelled") == 1
+    await asyncio.sleep(60)
 
 
 @pytest.mark.virtual_time
@@ -214,13 +300,14 @@ async def test_a_tool_cannot_change_the_history() -> None:
     assert asked.arguments == {"list": ["a"]}
 
 
-async def test_an_approver_that_fails_is_an_error_result() -> None:
+@pytest.mark.parametrize("error", [OSError("oops"), Stop("oops"), SystemExit("oops")])
+async def test_an_approver_that_fails_is_an_error_result(error: BaseException) -> None:
     """A call that nobody approved is not run."""
 
     def approve(asked: ToolCall) -> bool:
-        raise OSError("no terminal")
+        raise error
 
     made = tool(name="pay", needs_approval=True)(lambda: pytest.fail("was run"))
     result = await ToolRegistry([made]).execute(call("pay"), approve=approve)
     assert result.is_error
-    assert "OSError: no terminal" in result.text
+    assert f"Approval failed: {type(error).__name__}: oops" in result.text

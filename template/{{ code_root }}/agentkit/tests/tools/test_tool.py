@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-import subprocess
-import sys
 import threading
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -15,8 +12,7 @@ from pydantic import BaseModel, Field
 
 from ...errors import ConfigError
 from ...messages import ToolCall
-from ...tools.tool import Tool, ToolContext, run_in_thread, tool
-from ..test_structure import ROOT
+from ...tools.tool import Tool, ToolContext, tool
 
 
 class Place(BaseModel):
@@ -125,59 +121,14 @@ async def test_a_plain_function_runs_in_a_thread_of_its_own() -> None:
     assert daemon
 
 
-async def test_a_thread_sees_the_context_variables() -> None:
-    """What a request set is known in its tools."""
-    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
-    variable.set("of the request")
-    assert await run_in_thread(variable.get) == "of the request"
+async def test_a_plain_function_may_return_a_coroutine() -> None:
+    """A wrapper that is not async round a function that is: the result is awaited."""
 
+    async def answer() -> str:
+        return threading.current_thread().name
 
-@pytest.mark.parametrize(
-    ("error", "raised"),
-    [(ValueError("x"), ValueError), (StopIteration("x"), RuntimeError)],
-)
-async def test_what_a_thread_raises_is_raised_here(error: Exception, raised: Any) -> None:
-    """Also StopIteration, which no future takes."""
-
-    def fail() -> None:
-        raise error
-
-    with pytest.raises(raised, match="x"):
-        await run_in_thread(fail)
-
-
-async def test_a_cancelled_thread_is_left_behind() -> None:
-    """The wait ends at once; what the thread returns later is dropped."""
-    go, done = threading.Event(), threading.Event()
-
-    def work() -> str:
-        go.wait(5)
-        done.set()
-        return "late"
-
-    task = asyncio.create_task(run_in_thread(work))
-    await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert not done.is_set()
-    go.set()
-    assert done.wait(5)
-    await asyncio.sleep(0)
-
-
-def test_a_thread_that_never_ends_does_not_keep_the_process() -> None:
-    """A hanging tool must not hang the exit."""
-    program = (
-        "import asyncio, sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from agentkit.tools.tool import run_in_thread\n"
-        "async def main():\n"
-        "    task = asyncio.create_task(run_in_thread(lambda: time.sleep(60)))\n"
-        "    await asyncio.sleep(0.05); task.cancel()\n"
-        "asyncio.run(main())"
-    )
-    command = [sys.executable, "-c", program, str(ROOT.parent)]
-    assert subprocess.run(command, timeout=20, check=False).returncode == 0
+    made = tool(name="wrapped")(lambda: answer())
+    assert await run(made, {}) == threading.current_thread().name
 
 
 def _untyped(q) -> None: ...  # type: ignore[no-untyped-def]
@@ -195,6 +146,10 @@ def _unknown(q: NoSuchType) -> None: ...  # type: ignore[name-defined]  # noqa: 
 def _odd(q: threading.Thread) -> None: ...
 
 
+async def _endless() -> AsyncIterator[int]:
+    yield 1
+
+
 @pytest.mark.parametrize(
     ("function", "problem"),
     [
@@ -203,10 +158,11 @@ def _odd(q: threading.Thread) -> None: ...
         (_stars, r"\*q has no schema; name each parameter"),
         (_unknown, "an annotation cannot be resolved"),
         (_odd, "no JSON schema for its parameters"),
+        (_endless, "an async generator has no one result"),
         (lambda: None, "use 1 to 64 letters"),
     ],
 )
-def test_a_signature_without_a_schema_is_refused(function: Any, problem: str) -> None:
+def test_a_function_that_cannot_be_a_tool_is_refused(function: Any, problem: str) -> None:
     """When the tool is made, in one line that names it."""
     with pytest.raises(ConfigError, match=problem) as caught:
         tool(function)

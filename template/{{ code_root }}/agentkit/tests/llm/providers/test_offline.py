@@ -8,7 +8,7 @@ from ....errors import ConfigError, MalformedReply, RateLimited
 from ....llm.events import TextDelta
 from ....llm.model_uri import ModelURI
 from ....llm.provider import Provider, Request, create_provider
-from ....llm.providers.offline import ScriptedProvider
+from ....llm.providers.offline import MOST_PIECES, ScriptedProvider
 from ....messages import Message, Reply, Text, ToolCall, ToolResult
 from ....tools.tool import tool
 from ....transport import HttpClients
@@ -58,6 +58,22 @@ async def test_a_script_is_streamed_word_by_word() -> None:
     assert len(deltas) > 1
     assert "".join(deltas) == "  two  words\n"
     assert isinstance(events[-1], Reply)
+
+
+@pytest.mark.parametrize("text", ["a " * 500_000, "x" * 1_000_000, "\n" * 1_000_000])
+async def test_a_long_text_is_streamed_in_few_pieces(text: str) -> None:
+    """A megabyte is no half million events."""
+    provider = ScriptedProvider([text])
+    events = [event async for event in provider.stream(request(Message.user("hi")))]
+    deltas = [event.text for event in events if isinstance(event, TextDelta)]
+    assert len(deltas) <= MOST_PIECES
+    assert "".join(deltas) == text
+
+
+async def test_the_echo_looks_for_a_command_in_one_pass() -> None:
+    """Blanks without end behind a name are told apart from arguments at once."""
+    text = "/get_word" + " " * 200_000 + "x"
+    assert (await echo().complete(request(Message.user(text)))).message.text == f"You said: {text}"
 
 
 async def test_replies_left_over_fail() -> None:
