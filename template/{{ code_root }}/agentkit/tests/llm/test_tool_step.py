@@ -57,7 +57,7 @@ async def test_tools_run_side_by_side(ctx: RunContext) -> None:
 
 async def test_sync_tools_run_side_by_side_too(ctx: RunContext) -> None:
     """Each in a thread of its own, so that they can wait for each other."""
-    together = threading.Barrier(MOST_AT_ONCE, timeout=5)
+    together = threading.Barrier(MOST_AT_ONCE, timeout=60)
 
     @tool
     def meet(number: int) -> int:
