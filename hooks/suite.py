@@ -18,12 +18,14 @@ from processes import Finished, Watch, run
 _TEST_LINE = re.compile(r"::.* (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b")
 _COLLECTED = re.compile(r"collected (\d+) items?")
 _COUNTED = re.compile(r"\d+ (passed|failed|errors?|skipped)\b.* in ")
-_NO_NETWORK = re.compile(
+_NOT_DOWNLOADED = re.compile(
     r"error sending request|failed to fetch|dns error|network (is|was) (unreachable|disabled)"
     r"|NewConnectionError|NameResolutionError|connection (refused|reset|error|timed out)"
-    r"|failed to establish|temporary failure in name resolution|offline",
+    r"|failed to establish|temporary failure in name resolution|offline|certificate|SSLError",
     re.IGNORECASE,
 )
+# uv writes what lies below an error in lines of their own, pip in warnings before it.
+_CAUSE = re.compile(r"(?:caused by:?|connection broken by) *(.+)", re.IGNORECASE)
 _NO_VENV = re.compile(r"ensurepip is not available|No module named '?(venv|ensurepip)\b")
 _ERROR_LINE = re.compile(r"^\s*(\u00d7|(error|fatal|hint|[a-z.]*error)\b)", re.IGNORECASE)
 _NOTHING_COLLECTED = 5
@@ -102,8 +104,10 @@ def _explain_install(done: Finished, limit: float) -> str:
         return (
             "Python's venv module is incomplete: on Debian or Ubuntu, sudo apt install python3-venv"
         )
-    if _NO_NETWORK.search(output):
-        return f"no network, so the packages could not be downloaded: {line}"
+    if _NOT_DOWNLOADED.search(output):
+        causes = _CAUSE.findall(output)
+        line += f" ({causes[-1].strip()[:300]})" if causes else ""
+        return f"the packages could not be downloaded: {line}"
     return f"the packages could not be installed: {line}"
 
 

@@ -14,7 +14,17 @@ Answers = dict[str, Any]
 _ADAPTERS = "/agentkit/llm/providers"
 _TESTS = "/agentkit/tests"
 _FAKE_CLAUDE = (f"{_TESTS}/fake_messages.py", f"{_TESTS}/anthropic_*.py")
-_OPENAI_TESTS = ("", "_broken", "_errors", "_faults", "_reply", "_setup", "_turns", "_wire")
+_OPENAI_TESTS = (
+    "",
+    "_broken",
+    "_errors",
+    "_faults",
+    "_limits",
+    "_reply",
+    "_setup",
+    "_turns",
+    "_wire",
+)
 SDKS: dict[str, tuple[str, ...]] = {
     "openai": (
         *(f"{_ADAPTERS}/openai{part}.py" for part in ("", "_reply", "_wire")),
@@ -45,7 +55,6 @@ _FETCHER = (
     *("blocks", "charset", "extract", "feed", "json_ld", "local_fetcher", "main_text", "markup"),
     *("media_type", "metadata", "pdf"),
 )
-_SHARED = ("__init__", "address_guard", "content_encoding", "http")
 
 
 def _content(*names: str) -> tuple[str, ...]:
@@ -54,11 +63,21 @@ def _content(*names: str) -> tuple[str, ...]:
     return tuple(f"/agentkit{kind.format(name)}" for name in names for kind in kinds)
 
 
-_ANY_CONTENT = (*_content(*_SHARED), f"{_TESTS}/content/__init__.py")
+_ANY_CONTENT = (
+    *(f"/agentkit/content/{name}.py" for name in ("__init__", "address_guard", "http")),
+    *_content("content_encoding"),
+    f"{_TESTS}/content/__init__.py",
+)
+# The double of the web is the fetcher's, and so are the tests that need it.
+_WEB_TESTS = ("fake_web.py", "pages/*", "test_address_guard*.py", "test_http*.py")
 _WEB_API = (*_content("api_settings", "json_api"), *_ANY_CONTENT)
 MODULES: dict[str, tuple[str, ...]] = {
     "mcp": ("/agentkit/mcp_server.py", "/agentkit/tools/mcp_*.py", f"{_TESTS}/*mcp*.py"),
-    "local_fetcher": (*_content(*_FETCHER, "document"), *_ANY_CONTENT),
+    "local_fetcher": (
+        *_content(*_FETCHER, "document"),
+        *(f"{_TESTS}/content/{name}" for name in _WEB_TESTS),
+        *_ANY_CONTENT,
+    ),
     "brave": (
         *_content("brave_search", "brave_results"),
         f"{_TESTS}/content/fake_brave.py",

@@ -14,7 +14,7 @@ from conftest import Render
 from installed import interpreter
 
 NAMES = ["my-agent", "a", "n" * 80]
-KEYS = ("OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "LITELLM_")
+KEYS = ("OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "LITELLM_", "BRAVE_", "JINA_")
 STRICT = """\
 [tool.pytest.ini_options]
 addopts = "--strict-markers --strict-config"
@@ -110,6 +110,22 @@ def test_the_agent_answers_without_key_and_network(render_whole: Render, name: s
     package = name.replace("-", "_")
     output = run(project, package, "ask", "hello there", "--model", "chat://offline/echo")
     assert "hello there" in output
+
+
+@pytest.mark.parametrize(
+    "answers", [{"project_name": "test-agent"}, {"code_root": "lib/inner/shop"}], ids=str
+)
+def test_the_users_own_test_is_there_and_passes(
+    render_whole: Render, mypy: tuple[str, ...], answers: Answers
+) -> None:
+    """`tests/test_agent.py` runs the agent of main.py, wherever that is and whatever its name."""
+    project = render_whole(**answers)
+    code = (project / str(answers.get("code_root", "src/x"))).parent
+    output = run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests", PYTHONPATH=str(code))
+    assert "1 passed" in output
+    run(project, "ruff", "check", "--no-cache", "tests")
+    run(project, "ruff", "format", "--check", "--no-cache", "tests")
+    run(project, *mypy, "tests", MYPYPATH=str(code))
 
 
 def test_the_environment_chooses_the_model(render_whole: Render) -> None:

@@ -45,11 +45,39 @@ def test_the_outcome_is_reported_and_the_exit_status_is_0(
 
 
 def test_an_install_without_network_is_said_in_one_line(project: Path, tmp_path: Path) -> None:
-    """The line names the cause, the next one the command that runs the tests later."""
+    """It is uv's line and the cause below it; the next one has the command for the tests."""
     done = run_hook(project, fake_uv(tmp_path / "bin", sync=OFFLINE))
     assert (done.code, done.report["status"]) == (0, "skipped")
-    assert "NOT TESTED: no network, so the packages could not be downloaded: error" in done.output
+    assert (
+        "NOT TESTED: the packages could not be downloaded: error: Failed to fetch:"
+        " `https://pypi.org/simple/pydantic/` (dns error: failed to lookup address information)\n"
+    ) in done.output
     assert "To test: uv run python -m pytest\n" in done.output
+
+
+@pytest.mark.parametrize(
+    ("output", "cause"),
+    [
+        (
+            "error: Request failed after 3 retries\\n  Caused by: Failed to fetch: `https://x/`\\n"
+            "  Caused by: invalid peer certificate: UnknownIssuer",
+            "error: Request failed after 3 retries (invalid peer certificate: UnknownIssuer)",
+        ),
+        (
+            "WARNING: Retrying (Retry(total=0)) after connection broken by "
+            "SSLError(1, [SSL: CERTIFICATE_VERIFY_FAILED])\\nERROR: No matching distribution found",
+            "ERROR: No matching distribution found (SSLError(1, [SSL: CERTIFICATE_VERIFY_FAILED]))",
+        ),
+    ],
+    ids=["uv", "pip"],
+)
+def test_a_certificate_that_is_not_trusted_is_named(
+    project: Path, tmp_path: Path, output: str, cause: str
+) -> None:
+    """Behind a proxy that signs for others, the user sees what the installer says about it."""
+    failing = f"print('{output}'); sys.exit(2)"
+    done = run_hook(project, fake_uv(tmp_path / "bin", sync=failing))
+    assert done.report["summary"] == f"the packages could not be downloaded: {cause}"
 
 
 def test_any_other_failing_install_shows_the_line_with_the_error(

@@ -162,8 +162,8 @@ def test_a_description_that_is_not_text_is_refused(render: Render, tmp_path: Pat
     refuse(render, tmp_path, project_description=os.fsdecode(b"caf\xe9"))
 
 
-def test_lists_without_choices_are_stored_as_lists(default_project: Path) -> None:
-    """A later release that offers choices must find a list, not text."""
+def test_what_nobody_chose_is_stored_as_a_list(default_project: Path) -> None:
+    """No SDK and no module is the default; a later release must find a list, not text."""
     answers = answers_of(default_project)
     assert (answers["sdks"], answers["modules"]) == ([], [])
 

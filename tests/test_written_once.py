@@ -88,6 +88,15 @@ def test_a_package_without_packaging_is_joined(render: Render, tmp_path: Path) -
     assert (project / "pyproject.toml").exists()
 
 
+def test_tests_that_are_there_are_left_alone(render: Render, tmp_path: Path) -> None:
+    """A folder of tests gets no conftest.py, which would hold for all of them."""
+    tests = tmp_path / "my-agent" / "tests"
+    tests.mkdir(parents=True)
+    (tests / "test_mine.py").write_text("MINE = True\n", encoding="utf-8")
+    assert render(overwrite=True) == tests.parent
+    assert [path.name for path in tests.iterdir()] == ["test_mine.py"]
+
+
 @pytest.mark.parametrize("name", ["main.py", "__main__.py", "tools.py"])
 def test_a_package_with_a_main_of_its_own_is_left_alone(
     render: Render, tmp_path: Path, name: str

@@ -58,7 +58,8 @@ class Api(NamedTuple):
     """One column of the table.
 
     `body` is an error's body, made of its status and a message; `opaque` is what a thought that was
-    reply number `n` (from 1) has to bring back to the server.
+    reply number `n` (from 1) has to bring back to the server; `failed` marks the result of a tool
+    that failed, in JSON without spaces after its colons.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Api(NamedTuple):
     errors: Mapping[ErrorName, Reply]
     thought: Callable[[Answer, str], Answer]
     opaque: Callable[[int, str], str]
+    failed: str
 
     def spell(self, said: Said) -> Reply:
         """Return what a scenario's server says as this API says it."""
@@ -94,12 +96,18 @@ def _anthropic_body(code: int, message: str, kind: str = "", **details: str) -> 
 _OPENAI_ERRORS: dict[ErrorName, Reply] = {
     "quota": status(429, body=error_body("You exceeded your current quota", "insufficient_quota")),
     "unknown model": status(
-        404, body=error_body("The model 'x' does not exist", code="model_not_found")
+        404, body=error_body("The model `x` does not exist", code="model_not_found")
     ),
     "too long": status(
         400, body=error_body("Your input is too long.", code="context_length_exceeded")
     ),
     "overloaded in the reply": error_in_stream("The server is overloaded", text="Hel"),
+}
+_NO_MODEL = error_body("The requested model 'x' does not exist.", code="model_not_found")
+_RESPONSES_ERRORS = {**_OPENAI_ERRORS, "unknown model": status(400, body=_NO_MODEL)}
+_OPENROUTER_ERRORS = {
+    **_OPENAI_ERRORS,
+    "unknown model": status(400, body=error_body("openai/x is not a valid model ID")),
 }
 _ANTHROPIC_ERRORS: dict[ErrorName, Reply] = {
     "quota": status(
@@ -168,18 +176,20 @@ CHAT_API = Api(
     CHAT,
     partial(FakeChat, rules=Rules(message_fields=frozenset({"reasoning_details"}))),
     _openai_body,
-    _OPENAI_ERRORS,
+    _OPENROUTER_ERRORS,
     _with_details,
     lambda number, text: f'"encrypted {text}"',
+    "Error:",
 )
 RESPONSES_API = Api(
     "Responses",
     RESPONSES,
     FakeResponses,
     _openai_body,
-    _OPENAI_ERRORS,
+    _RESPONSES_ERRORS,
     reasoned,
     lambda number, text: f'"gAAAAA{number}=="',
+    "Error:",
 )
 MESSAGES_API = Api(
     "Anthropic",
@@ -189,6 +199,7 @@ MESSAGES_API = Api(
     _ANTHROPIC_ERRORS,
     thought,
     lambda number, text: f'"EqQBCkYI{number}/0+thought=="',
+    '"is_error":true',
 )
 APIS = (
     CHAT_API,
@@ -202,13 +213,17 @@ APIS = (
         _GOOGLE_ERRORS,
         _with_signature,
         _signature,
+        '"error":',
     ),
     CHAT_API._replace(
         name="litellm: OpenAI",
         uri=OPENAI,
         fake=partial(FakeChat, rules=Rules(message_fields=frozenset({"reasoning_content"}))),
+        errors=_OPENAI_ERRORS,
         thought=_with_content,
         opaque=lambda number, text: f'"{text}"',
     ),
-    MESSAGES_API._replace(name="litellm: Anthropic", uri=CLAUDE, fake=FakeOldMessages),
+    MESSAGES_API._replace(
+        name="litellm: Anthropic", uri=CLAUDE, fake=FakeOldMessages, failed="Error:"
+    ),
 )

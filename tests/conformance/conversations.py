@@ -76,6 +76,9 @@ def one_failed(seen: Seen) -> Iterator[str]:
     places = [seen.bodies[-1].find(text) for text in texts]
     if -1 in places or places != sorted(places):
         yield f"results at {places}"
+    marked = seen.bodies[-1].replace(": ", ":").count(seen.api.failed)
+    if marked != 1:
+        yield f"{marked} results are marked as failed"
 
 
 def typed(seen: Seen) -> Iterator[str]:

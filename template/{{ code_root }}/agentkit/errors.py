@@ -139,6 +139,8 @@ _QUOTA = re.compile(
     re.IGNORECASE,
 )
 _NO_CREDIT = re.compile(r"credit balance is too low|API usage limits", re.IGNORECASE)  # Anthropic
+# OpenAI, DeepSeek and OpenRouter say it with a 400, where others answer 404.
+_NO_MODEL = re.compile(r"model_not_found|model not exist|not a valid model", re.IGNORECASE)
 _OVERLOAD = re.compile(r"overloaded|unavailable|server_error|internal|timeout", re.IGNORECASE)
 _RATE = re.compile(r"rate.?limit|too many requests|resource_exhausted", re.IGNORECASE)
 
@@ -155,7 +157,7 @@ def error_class(status: int, text: str) -> type[LlmError]:
         return QuotaExhausted
     if status == 400 and _NO_CREDIT.search(text):
         return QuotaExhausted
-    if status == 404:
+    if status == 404 or (status == 400 and _NO_MODEL.search(text)):
         return UnknownModel
     if status == 429:
         return RateLimited

@@ -38,7 +38,9 @@ _REFUSED = tuple(
             "168.63.129.16/32",  # Azure's host agent: a public number, reachable inside only
             "100.100.100.200/32",  # Alibaba's metadata
             "fd00:ec2::/32",  # AWS's metadata
-            "3fff::/20",  # documentation; Python before 3.13 takes it for global
+            "192.0.0.0/24",  # protocols of the IETF; parts of it, and which ones are public,
+            "2001::/23",  # depend on the version of Python
+            "3fff::/20",  # documentation, which older versions take for public
             "192.88.99.0/24",  # 6to4 relays, withdrawn
         ),
     )

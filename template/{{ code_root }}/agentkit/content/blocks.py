@@ -67,12 +67,13 @@ class Block:
 
 def join(blocks: Iterable[Block]) -> str:
     """Return the text of blocks: items and rows on lines of their own, the rest as paragraphs."""
-    text, before = "", ""
+    pieces: list[str] = []
+    before = ""
     for block in blocks:
         together = block.name in _LINES and before in _LINES
-        text += ("\n" if together else "\n\n") + block.text if text else block.text
+        pieces += ("\n" if together else "\n\n", block.text)
         before = block.name
-    return text
+    return "".join(pieces[1:])
 
 
 def read_blocks(page: Iterable[Token]) -> tuple[list[Element], list[Block]]:
@@ -168,7 +169,8 @@ class _Reader:
         if text.strip():
             name = self.elements[self._path[-1]].name if self._path else "body"
             links = [(" ".join("".join(pieces).split()), href) for pieces, href in self._links]
-            block = Block(self._bullet + text, name, tuple(self._path), self._linked, links)
+            linked = self._linked + len(self._bullet) if self._linked else 0
+            block = Block(self._bullet + text, name, tuple(self._path), linked, links)
             self.blocks.append(block)
             self._bullet, self._links = "", []
         self._pieces, self._linked = [], 0

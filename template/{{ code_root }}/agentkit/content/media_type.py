@@ -64,6 +64,7 @@ def kind_of(media_type: str, header: str, body: bytes, url: str) -> Kind:
     """
     if b"%PDF-" in body[:1024]:
         return "pdf"
+    refuse_unreadable(media_type, url)
     refuse_unreadable(_sniffed(body), url)
     head = decode(body[:4096], header)
     if "\x00" in head[:1000]:

@@ -114,7 +114,8 @@ def exception_text(error: BaseException) -> str:
     """Return type and message of an exception, masked; groups are unwrapped to their root cause."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return mask(clean(f"{type(error).__name__}: {error_message(error)}".rstrip(": ")))
+    name, message = type(error).__name__, error_message(error)
+    return mask(clean(f"{name}: {message}" if message else name))
 
 
 def _sanitize(value: Any, path: tuple[int, ...]) -> Any:

@@ -123,6 +123,19 @@ def test_a_refusal_may_mean_that_there_is_no_credit(status: int, text: str) -> N
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '{"error":{"message":"The requested model \'x\' does not exist","code":"model_not_found"}}',
+        "Model Not Exist",
+        "openai/x is not a valid model ID",
+    ],
+)
+def test_a_refusal_may_mean_that_there_is_no_such_model(text: str) -> None:
+    """Not every provider answers 404."""
+    assert error_class(400, text) is UnknownModel
+
+
+@pytest.mark.parametrize(
     ("status", "text", "error"),
     [
         (500, "maximum context length", Overloaded),

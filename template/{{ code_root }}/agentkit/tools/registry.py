@@ -169,18 +169,17 @@ def _ends_the_task(error: BaseException) -> bool:
 
 def error_result(call: ToolCall, text: str) -> ToolResult:
     """Return an error the model can act on."""
-    text = mask(shorten(text, 2 * LONGEST_RESULT))  # no half of a secret is left at the second cut
-    return ToolResult(call.id, call.name, (Text(shorten(text, LONGEST_RESULT)),), True)
+    return ToolResult(call.id, call.name, (Text(shorten(mask(text), LONGEST_RESULT)),), True)
 
 
 def describe_errors(error: BaseException) -> str:
     """Return where and why a value does not fit its type, without the value itself."""
-    errors = getattr(error, "errors", None)
-    if not isinstance(error, ValueError):
-        return exception_text(error)
-    if errors is None:
-        return mask(error_message(error))
-    details = errors(include_url=False, include_input=False, include_context=False)
+    from pydantic_core import ValidationError
+
+    if not isinstance(error, ValidationError):
+        is_message = isinstance(error, ValueError)
+        return mask(error_message(error)) if is_message else exception_text(error)
+    details = error.errors(include_url=False, include_input=False, include_context=False)
     where = (".".join(map(str, item["loc"])) or "value" for item in details)
     found = (f"{path}: {item['msg']}" for path, item in zip(where, details, strict=True))
     return mask("; ".join(found))

@@ -64,7 +64,7 @@ class LiteLlm:
         self._provider = uri.provider
         self._model = f"{uri.provider}/{uri.model}"
         self._dialect = f"litellm/{uri.provider}"
-        self._key = key
+        self._key = key or ("none" if basic else None)  # most of its routes insist on one
         self._basic = None if key else basic
         self._base_url = base_url
         self._clients = clients

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 
 import pytest
@@ -26,12 +27,12 @@ PRIVATE_SPELLINGS = (
 )
 
 
-@pytest.mark.parametrize("host", PRIVATE_SPELLINGS)
-async def test_a_private_address_is_refused_in_every_spelling(host: str) -> None:
+async def test_a_private_address_is_refused_in_every_spelling() -> None:
     """What counts is the address; nothing is looked up for it."""
     web = FakeWeb()
-    with pytest.raises(FetchError, match="not on the public internet"):
-        await AddressGuard(resolve=web.resolve).addresses(host, 80)
+    for host in PRIVATE_SPELLINGS:
+        with pytest.raises(FetchError, match=f"{re.escape(host)}.* not on the public internet"):
+            await AddressGuard(resolve=web.resolve).addresses(host, 80)
     assert web.looked_up == []
 
 
@@ -50,7 +51,9 @@ async def test_an_ipv4_address_within_ipv6_counts_as_itself(host: str) -> None:
     assert await AddressGuard().addresses(host, 443) == [str(numeric_address(host))]
 
 
-@pytest.mark.parametrize("private", ["127.0.0.1", "::1", "10.0.0.8", "fe80::1%3", "::ffff:10.0.0.1"])
+@pytest.mark.parametrize(
+    "private", ["127.0.0.1", "::1", "10.0.0.8", "fe80::1%3", "::ffff:10.0.0.1"]
+)
 async def test_a_name_with_a_private_address_is_refused(private: str) -> None:
     """Also when its other addresses are public: a name that is half public is a trick."""
     web = FakeWeb()
@@ -112,7 +115,7 @@ async def test_one_network_may_be_given_as_text() -> None:
 async def test_an_ipv6_spelling_of_an_opened_network_is_open_as_well() -> None:
     """It is the same address."""
     guard = AddressGuard(allow_private=["10.0.0.0/8"])
-    assert await guard.addresses("::ffff:10.0.0.1", 80) == ["::ffff:10.0.0.1"]
+    assert await guard.addresses("::ffff:10.0.0.1", 80) == ["::ffff:a00:1"]
 
 
 def test_what_is_no_network_is_a_configuration_error() -> None:

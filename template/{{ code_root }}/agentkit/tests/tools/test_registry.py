@@ -134,7 +134,15 @@ async def test_an_error_inside_a_tool_is_not_taken_for_a_bad_argument() -> None:
     assert "Invalid arguments" not in result.text
 
 
-@pytest.mark.parametrize("error", [KeyError("oops"), TypeError("oops"), Stop("oops")])
+class OwnErrors(ValueError):
+    """An error of another library's, whose `errors` only looks like pydantic's."""
+
+    errors = ("oops",)
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("oops"), TypeError("oops"), Stop("oops"), OwnErrors("oops")]
+)
 async def test_a_validator_that_breaks_is_an_error_result(error: BaseException) -> None:
     """Not every validator raises what it should."""
 

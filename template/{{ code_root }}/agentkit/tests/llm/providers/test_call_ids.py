@@ -20,9 +20,7 @@ from ....llm.providers.call_ids import MOST_CALLS, CallIds
         (["", "call_0"], ["call_0", "call_0_1"]),
     ],
 )
-def test_an_id_is_kept_unless_it_is_missing_or_taken(
-    given: list[str], expected: list[str]
-) -> None:
+def test_an_id_is_kept_unless_it_is_missing_or_taken(given: list[str], expected: list[str]) -> None:
     """What is made instead is not taken either."""
     ids = CallIds("openai")
     assert [ids.own(call_id) for call_id in given] == expected

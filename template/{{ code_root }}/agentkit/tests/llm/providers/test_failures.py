@@ -12,13 +12,13 @@ from ....observability.redact import add_secret
 KEY = "canary0123456789" * 4
 
 
-@pytest.mark.parametrize("position", range(11_900, 20_100, 13))
-def test_no_half_of_a_secret_stays_at_the_cut(position: int) -> None:
+def test_no_half_of_a_secret_stays_at_the_cut() -> None:
     """Wherever it stands in a text of which only the beginning is looked at."""
     add_secret(KEY)
-    line = one_line("x" * position + KEY + "y" * 20_000)
-    assert "canary" not in line
-    assert len(line) < 500
+    for position in range(11_900, 20_100, 29):
+        line = one_line("x" * position + KEY + "y" * 20_000)
+        assert "canary" not in line
+        assert len(line) < 500
 
 
 def test_secrets_that_shrink_do_not_uncover_the_cut() -> None:
@@ -51,7 +51,9 @@ def test_every_error_of_the_wire_is_cleaned() -> None:
     errors = [
         failure("openai", 400, f'{{"error":{{"message":"{odd}\\ud83d"}}}}'.encode(), {}),
         reported("openai", {"message": "m", "param": f"{odd}\ud83d"}),
-        disconnected("openai", "http://h/", httpx2.RemoteProtocolError(f"illegal line {odd}\ud83d")),
+        disconnected(
+            "openai", "http://h/", httpx2.RemoteProtocolError(f"illegal line {odd}\ud83d")
+        ),
         no_json("openai", odd.encode()),
     ]
     for error in errors:

@@ -49,7 +49,8 @@ async def test_a_refused_connection_has_a_hint() -> None:
     """The error names the address, not the SDK's class of it."""
     with FakeResponses([httpx2.ConnectError]) as fake, pytest.raises(ConnectionFailed) as caught:
         await provider(fake.transport).complete(Request(HELLO))
-    assert str(caught.value).startswith("no reply from https://api.openai.com/v1/responses (ConnectError")
+    url = "https://api.openai.com/v1/responses"
+    assert str(caught.value).startswith(f"no reply from {url} (ConnectError")
     assert str(caught.value).endswith("is the server running?")
 
 

@@ -37,7 +37,7 @@ async def test_a_body_without_an_end_is_given_up(stream: OddBody, headers: Any) 
     """What counts is what it decodes to."""
     with pytest.raises(MalformedReply, match="longer than 32 MB"):
         await body_of(stream, headers).read()
-    assert stream.taken <= LONGEST_REPLY
+    assert stream.taken <= LONGEST_REPLY + 1
 
 
 @pytest.mark.parametrize(("stream", "headers"), [(endless(b"{"), {}), (bomb(40), GZIP)])
