@@ -69,7 +69,10 @@ _ANY_CONTENT = (
     f"{_TESTS}/content/__init__.py",
 )
 # The double of the web is the fetcher's, and so are the tests that need it.
-_WEB_TESTS = ("fake_web.py", "pages/*", "test_address_guard*.py", "test_http*.py")
+_WEB_TESTS = (
+    *("fake_web.py", "pages/*", "pdf_file.py", "test_address_guard*.py", "test_guarded_get.py"),
+    *("test_http*.py", "test_replies.py"),
+)
 _WEB_API = (*_content("api_settings", "json_api"), *_ANY_CONTENT)
 MODULES: dict[str, tuple[str, ...]] = {
     "mcp": ("/agentkit/mcp_server.py", "/agentkit/tools/mcp_*.py", f"{_TESTS}/*mcp*.py"),

@@ -204,7 +204,7 @@ def _redirect(target: httpx2.URL, response: httpx2.Response) -> httpx2.URL | Non
         return None
     try:
         return parse_url(str(target.join(location.strip())))
-    except httpx2.InvalidURL:
+    except (httpx2.InvalidURL, ValueError):
         raise FetchError(f"{shown(target)} redirects to {mask(location)[:200]!r}") from None
 
 

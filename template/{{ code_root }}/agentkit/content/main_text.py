@@ -95,8 +95,9 @@ def _in_root(elements: Sequence[Element], blocks: list[Block]) -> list[Block]:
     root = max(direct, key=lambda number: direct[number])
     if direct[root] < 0.7 * total:
         # Numbers grow inwards, and two elements with most of the text are one within the other.
-        root = max(number for number in weights if weights[number] >= 0.75 * total)
-    return [block for block in blocks if root in block.path]
+        holders = [number for number in weights if weights[number] >= 0.75 * total]
+        root = max(holders, default=-1)
+    return [block for block in blocks if root in block.path] if root >= 0 else blocks
 
 
 def _in_largest(blocks: list[Block], share: float, candidates: Collection[int]) -> list[Block]:
@@ -156,7 +157,7 @@ def _direct_weights(elements: Sequence[Element], blocks: list[Block]) -> dict[in
     direct: dict[int, int] = {}
     for block in blocks:
         holders = (n for n in reversed(block.path) if elements[n].name not in _PARTS)
-        holder = next(holders, block.path[0] if block.path else -1)
+        holder = next(holders, -1)
         direct[holder] = direct.get(holder, 0) + _prose(block)
     return direct
 

@@ -1,4 +1,4 @@
-"""LocalFetcher: from a URL to a document, its parts, private networks, threads, tool, debug files."""
+"""LocalFetcher: from a URL to a document, its parts, private networks, threads, tool, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies of every kind as documents: pages, PDF, JSON, text, feeds; what is refused, cut, empty."""
+"""Replies as documents: pages, PDF, JSON, text, feeds; and what is refused, cut or empty."""
 
 from __future__ import annotations
 
