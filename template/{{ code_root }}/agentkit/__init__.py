@@ -38,6 +38,7 @@ from .llm.events import (
     ToolStarted,
 )
 from .llm.model_uri import ModelURI
+from .llm.provider import Provider
 from .llm.providers.offline import ScriptedProvider
 from .llm.requester import LlmRequester, create_llm_requester
 from .llm.result import GenerateResult, Limits
@@ -82,6 +83,7 @@ __all__ = [
     "Message",
     "ModelURI",
     "Overloaded",
+    "Provider",
     "QuotaExhausted",
     "RateLimited",
     "Retrying",

@@ -24,7 +24,6 @@ def pdf_document(body: bytes, url: str) -> Document:
     """
     try:
         import pypdf
-        from pypdf.errors import PyPdfError
     except ImportError:
         raise FetchError(
             "unsupported content type application/pdf: install pypdf to read it"
@@ -36,7 +35,7 @@ def pdf_document(body: bytes, url: str) -> Document:
         about = reader.metadata
         title, author = (about.title, about.author) if about else (None, None)
         created = about.creation_date if about else None
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except Exception as error:  # a broken file breaks pypdf in any way
         raise FetchError(f"the PDF cannot be read ({type(error).__name__}): {url}") from None
     return Document(
         url=url,

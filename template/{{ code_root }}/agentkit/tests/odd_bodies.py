@@ -9,24 +9,33 @@ from itertools import chain, repeat
 
 import httpx2
 
-HANG = 86_400.0  # seconds: longer than any deadline
+HANG = 20.0  # seconds
 MEGABYTE = b" " * 2**20
 
 
 class OddBody(httpx2.AsyncByteStream):
-    """Yields chunks, then hangs if it is told to; `taken` counts the bytes that were read."""
+    """Yields chunks, then hangs if it is told to.
+
+    `taken` counts the bytes that were read, `hung` tells since how many seconds it hangs.
+    """
 
     def __init__(self, chunks: Iterable[bytes], *, hangs: bool = False) -> None:
         self.taken = 0
         self.is_closed = False
         self._chunks = chunks
         self._hangs = hangs
+        self._hanging_since = 0.0
+
+    @property
+    def hung(self) -> float:
+        return asyncio.get_running_loop().time() - self._hanging_since
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for chunk in self._chunks:
             self.taken += len(chunk)
             yield chunk
         if self._hangs:
+            self._hanging_since = asyncio.get_running_loop().time()
             await asyncio.sleep(HANG)
 
     async def aclose(self) -> None:

@@ -244,15 +244,16 @@ async def test_the_monthly_quota_of_a_plan_ends_the_search(
     assert sleeps == []
 
 
-@pytest.mark.parametrize("hint", ["2", http_date(2.5)])
+@pytest.mark.parametrize("form", ["seconds", "date"])
 async def test_retry_after_is_obeyed(
-    search: BraveSearch, brave: FakeBrave, sleeps: list[float], hint: str
+    search: BraveSearch, brave: FakeBrave, sleeps: list[float], form: str
 ) -> None:
     """Retry-After counts in both forms, seconds and date."""
+    hint = "2" if form == "seconds" else http_date(4.9)
     brave.scripted = [limited(Retry_After=hint)]
     assert await search.search("cats")
     assert len(sleeps) == 1
-    assert 0 < sleeps[0] <= 3
+    assert 0 < sleeps[0] <= 5
 
 
 async def test_failures_that_may_pass_are_tried_again(

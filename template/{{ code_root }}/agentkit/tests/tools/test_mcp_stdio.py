@@ -248,19 +248,17 @@ async def main():
     await asyncio.sleep(60)
 asyncio.run(main())
 """
-    root = Path(__file__).parents[2].joinpath(*[".."] * package.count(".")).parent
-    agent = subprocess.Popen(
+    root = Path(__file__).parents[3 + package.count(".")]
+    with subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(root.resolve())},
-    )
-    assert agent.stdout is not None
-    pid = pid_in(agent.stdout.readline() + agent.stdout.readline())
-    agent.kill()
-    agent.wait()
-    agent.stdout.close()
+        env={**os.environ, "PYTHONPATH": str(root)},
+    ) as agent:
+        assert agent.stdout is not None
+        pid = pid_in(agent.stdout.readline() + agent.stdout.readline())
+        agent.kill()
     for _ in range(500):
         if is_gone(pid):
             break

@@ -43,7 +43,7 @@ async def test_the_reply_is_there_when_the_server_said_so(chunks: list[bytes]) -
     events = await listen(provider(respond(body)))
     assert isinstance(events[-1], Reply)
     assert events[-1].message.text == "hi"
-    assert asyncio.get_running_loop().time() < 1
+    assert body.hung < 5
     assert body.is_closed
 
 
