@@ -25,6 +25,14 @@ async def test_the_address_connected_to_is_the_address_checked() -> None:
     assert web.requests[0].extensions["sni_hostname"] == "site.example.com"
 
 
+async def test_a_dot_after_a_name_is_not_certified() -> None:
+    """Certificates name a host without it; the server may tell the two apart."""
+    web = FakeWeb({"https://site.example.com./": reply("hello")})
+    await client(web).get_public("https://site.example.com./")
+    assert web.requests[0].headers["host"] == "site.example.com."
+    assert web.requests[0].extensions["sni_hostname"] == "site.example.com"
+
+
 async def test_no_connection_is_kept_for_another_host_at_the_same_address() -> None:
     """It was certified for the first one only."""
     web = FakeWeb({PAGE: reply("hello")})

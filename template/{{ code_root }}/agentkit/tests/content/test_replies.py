@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
 
 from ...content.extract import NEEDS_JAVASCRIPT
 from ...errors import FetchError
-from .fake_web import FakeWeb, fetched, reply, zipped
+from .fake_web import Body, FakeWeb, fetched, once, reply, zipped
 from .pdf_file import pdf
 
 PAGE = "https://site.example.com/page"
@@ -67,8 +68,11 @@ async def test_a_feed_gives_its_entries() -> None:
 @pytest.mark.parametrize("content_type", ["image/png", "video/mp4", "application/zip"])
 async def test_a_type_without_text_is_refused_unread(content_type: str) -> None:
     """The error names the type."""
+    body = Body(once(b"\0"))
+    response = httpx2.Response(200, headers={"content-type": content_type}, stream=body)
     with pytest.raises(FetchError, match=f"unsupported content type {content_type}"):
-        await fetched(FakeWeb({PAGE: reply(b"\0" * 100, content_type)}), PAGE)
+        await fetched(FakeWeb({PAGE: response}), PAGE)
+    assert (body.sent, body.closed) == (0, True)
 
 
 async def test_an_image_called_a_page_is_refused() -> None:
