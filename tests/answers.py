@@ -70,7 +70,8 @@ _ANY_CONTENT = (
 )
 # The double of the web is the fetcher's, and so are the tests that need it.
 _WEB_TESTS = (
-    *("fake_web.py", "pages/*", "pdf_file.py", "test_address_guard*.py", "test_guarded_get.py"),
+    *("fake_web.py", "fetching.py", "pages/*", "pdf_file.py"),
+    *("test_address_guard*.py", "test_guarded_get.py"),
     *("test_http*.py", "test_replies.py"),
 )
 _WEB_API = (*_content("api_settings", "json_api"), *_ANY_CONTENT)

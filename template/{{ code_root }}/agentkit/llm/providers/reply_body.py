@@ -159,7 +159,10 @@ class ReplyBody(httpx2.AsyncByteStream):
 
 def json_of(body: bytes, provider: str) -> Any:
     """Return the JSON value of a whole body, which is not null. Raises `MalformedReply`."""
-    value = _value(body.removeprefix(_BOM))
+    try:
+        value = decode_json(body.removeprefix(_BOM).decode())
+    except ValueError:
+        value = None
     if value is None:
         raise no_json(provider, body)
     return value
@@ -167,14 +170,10 @@ def json_of(body: bytes, provider: str) -> Any:
 
 def event_json(event: bytes, provider: str) -> Any:
     """Return the JSON value of an event, which is not null. Raises `MalformedReply`."""
-    value = _value(event)
+    try:
+        value = decode_json(event.decode())
+    except ValueError:
+        value = None
     if value is None:
         raise MalformedReply(f"{provider} streamed broken JSON")
     return value
-
-
-def _value(text: bytes) -> Any:
-    try:
-        return decode_json(text.decode())
-    except ValueError:
-        return None

@@ -34,21 +34,18 @@ class EventReader:
                     raise MalformedReply(f"{self._provider} sent an event that is longer than 8 MB")
                 return []
             chunk = bytes(self._rest)
+        elif chunk[-2:] == b"\n\n" and chunk.find(b"\n") == len(chunk) - 2:
+            event = _data(chunk[:-2])  # nearly all of them: one event and no more
+            return [event] if event else []
         *events, rest = chunk.split(b"\n\n")
         if rest or self._rest:
             self._rest = bytearray(rest)
-        found = []
-        for event in events:
-            if event.startswith(b"data: ") and b"\n" not in event:  # nearly all of them
-                found.append(event[6:])
-            elif data := _data(event):
-                found.append(data)
-        return found
+        return [data for event in events if (data := _data(event))]
 
     def end(self) -> list[bytes]:
         """Return the data of the event that the end of the stream completes, if there is one."""
-        data = _data(bytes(self._rest))
-        return [data] if data else []
+        event = _data(bytes(self._rest))
+        return [event] if event else []
 
     def _with_line_feeds(self, chunk: bytes) -> bytes:
         chunk = self._held + chunk
@@ -58,5 +55,7 @@ class EventReader:
 
 
 def _data(event: bytes) -> bytes:
+    if event[:6] == b"data: " and b"\n" not in event:
+        return event[6:]
     lines = (line[5:].removeprefix(b" ") for line in event.split(b"\n") if line[:5] == b"data:")
     return b"\n".join(lines)

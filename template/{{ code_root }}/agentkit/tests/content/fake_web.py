@@ -12,9 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import httpx2
 
 from ...content.address_guard import AddressGuard, numeric_address
-from ...content.document import Document
 from ...content.http import Http
-from ...content.local_fetcher import LocalFetcher
 
 PUBLIC = "93.184.215.14"
 
@@ -112,18 +110,7 @@ class FakeWeb:
         return answer(request) if callable(answer) else answer
 
 
-def fetcher(web: FakeWeb, **options: object) -> LocalFetcher:
-    """Return a fetcher that knows no other network than this web."""
-    return LocalFetcher(resolve=web.resolve, transport=web.transport, **options)  # type: ignore[arg-type]
-
-
 def client(web: FakeWeb, *, timeout: float = 12, max_bytes: int = 100_000) -> Http:
     """Return a client that knows no other network than this web."""
     guard = AddressGuard(resolve=web.resolve)
     return Http(timeout, max_bytes, guard, {"user-agent": "tests"}, web.transport)
-
-
-async def fetched(web: FakeWeb, url: str, **options: object) -> Document:
-    """Return what a fetcher makes of a page of this web."""
-    async with fetcher(web, **options) as local:
-        return await local.fetch(url)

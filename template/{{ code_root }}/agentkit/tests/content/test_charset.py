@@ -94,7 +94,7 @@ def test_a_declared_charset_that_the_bytes_contradict_is_passed_over() -> None:
 
 def test_a_page_that_says_utf16_in_ascii_is_not() -> None:
     """It could not have been read otherwise."""
-    page = '<meta charset="utf-16le"><p>plain'
+    page = '<meta charset="utf-16le"><p>plains'
     assert len(page) % 2 == 0
     assert decode(page.encode(), "text/html") == page
 

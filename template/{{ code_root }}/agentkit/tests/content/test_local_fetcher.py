@@ -17,7 +17,8 @@ from ...errors import FetchError
 from ...messages import ToolCall
 from ...observability.run_context import RunContext
 from ...tools.registry import ToolRegistry
-from .fake_web import PUBLIC, FakeWeb, fetched, fetcher, redirect, reply, zipped
+from .fake_web import PUBLIC, FakeWeb, redirect, reply, zipped
+from .fetching import fetched, fetcher
 
 PAGE = "https://site.example.com/page"
 

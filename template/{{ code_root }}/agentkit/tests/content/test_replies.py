@@ -7,7 +7,8 @@ import pytest
 
 from ...content.extract import NEEDS_JAVASCRIPT
 from ...errors import FetchError
-from .fake_web import Body, FakeWeb, fetched, once, reply, zipped
+from .fake_web import Body, FakeWeb, once, reply, zipped
+from .fetching import fetched
 from .pdf_file import pdf
 
 PAGE = "https://site.example.com/page"

@@ -30,6 +30,7 @@ def events(*parts: bytes) -> list[bytes]:
         (b"", []),
         (b"\n\n", []),
         (b"data:\n\n", []),
+        (b"data: \n\n", []),
         (b"datax: a\n\n", []),
         ("data: Nghĩa là 🌍\n\n".encode(), ["Nghĩa là 🌍".encode()]),
     ],
