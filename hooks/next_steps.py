@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from existing import older_python
 from plan import has_package, venv_python
 from project import REQUIREMENTS, Project
 from repository import is_repository
@@ -37,9 +38,15 @@ def test_command(project: Project) -> str:
 
 def after_copy(project: Project) -> list[str]:
     """Return what to type after the first copy, ready to print."""
-    use = _use_in_existing(project) if project.foreign else [f"  {ask_command(project)}"]
-    message = "Add agentkit" if project.foreign else "First commit"
-    return [*_start(project), *use, *_commit(project, message)]
+    commands = [*_start(project), *(f"  {command}" for command in first_commands(project))]
+    if not project.foreign:
+        return [*commands, *_commit(project, "First commit")]
+    return [*_python(project), *commands, *_use(project), *_commit(project, "Add agentkit")]
+
+
+def first_commands(project: Project) -> list[str]:
+    """Return what leads to the first answer: in an existing project the packages come before."""
+    return [*([add_command(project)] if project.foreign else []), ask_command(project)]
 
 
 def after_update(project: Project) -> list[str]:
@@ -74,10 +81,17 @@ def _start(project: Project) -> list[str]:
     return ["Next:"] if change is None else ["Next:", f"  {change}"]
 
 
-def _use_in_existing(project: Project) -> list[str]:
+def _python(project: Project) -> list[str]:
+    if (said := older_python(project.folder)) is None:
+        return []
     return [
-        f"  {add_command(project)}",
-        f"  {ask_command(project)}",
+        f"WARNING: agentkit needs Python 3.11 or newer, your project allows older ones ({said})."
+        " Raise that first, or its packages may be refused."
+    ]
+
+
+def _use(project: Project) -> list[str]:
+    return [
         "In your code:",
         "  import asyncio",
         f"  from {project.import_path} import Agent",

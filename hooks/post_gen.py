@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
+import imports
 import next_steps
 import report
 import update
@@ -48,7 +49,8 @@ def main(arguments: list[str]) -> int:
 def _guard(arguments: list[str], console: Console) -> str:
     """Return the status; whatever breaks on the way to it costs one line, not the project."""
     try:
-        return _run(parse_arguments(arguments, Path.cwd()), console)
+        project = parse_arguments(arguments, Path.cwd())
+        return _run(update.recognise_recopy(project), console)
     except WrongPlace as error:
         console.say(f"post_gen.py: {error}. Nothing was tested, nothing was removed.")
     except KeyboardInterrupt:
@@ -69,8 +71,9 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _run(project: Project, console: Console) -> str:
-    if not (project.folder / project.package).is_dir():
-        raise WrongPlace(f"there is no {project.package} in {project.folder}")
+    if project.operation != "copy":
+        console.say(f"To undo this {project.operation}: {update.UNDO}")
+    _check_place(project)
     recorded = _begin_record(project, console)
     unsolved, notes = _look_at_update(project, console)
     if unsolved:
@@ -84,6 +87,18 @@ def _run(project: Project, console: Console) -> str:
     if recorded:
         _record(project, console, outcome, lines)
     return outcome.status
+
+
+def _check_place(project: Project) -> None:
+    if (project.folder / project.package).is_dir():
+        return
+    reason = f"there is no {project.package} in {project.folder}"
+    if project.operation == "update":
+        reason += (
+            ". Where you moved it: undo this update, write the new folder as code_root into"
+            " .copier-answers.yml, commit, and update again"
+        )
+    raise WrongPlace(reason)
 
 
 def _begin_record(project: Project, console: Console) -> bool:
@@ -102,17 +117,21 @@ def _begin_record(project: Project, console: Console) -> bool:
 
 def _record(project: Project, console: Console, outcome: Outcome, lines: list[str]) -> None:
     masked = [console.mask(line) for line in lines]
+    commands = next_steps.first_commands(project)
     try:
-        report.write_report(project.folder, outcome.status, console.mask(outcome.summary), masked)
+        report.write_report(
+            project.folder, outcome.status, console.mask(outcome.summary), masked, commands
+        )
     except OSError as error:
         console.say(f"The report cannot be written: {error.strerror}")
 
 
 def _look_at_update(project: Project, console: Console) -> tuple[list[str], list[str]]:
-    """Return the conflicts, and what the user should read at the end; nothing after a copy."""
-    if project.operation != "update":
+    """Return the conflicts, and what the user should read at the end."""
+    if project.operation == "copy":
         return [], []
-    console.say(f"To undo this update: {update.UNDO}")
+    if project.operation == "recopy":
+        return [], update.describe_recopy(project)
     conflicts = update.find_conflicts(project)
     trees = update.read_trees(project, _TEMPLATE)
     if trees is None:
@@ -122,7 +141,8 @@ def _look_at_update(project: Project, console: Console) -> tuple[list[str], list
         ]
     for line in update.describe_merge(project, trees, conflicts):
         console.say(line)
-    return conflicts, update.describe_lost(update.find_lost(project, trees, _TEMPLATE))
+    notes = update.describe_lost(update.find_lost(project, trees, _TEMPLATE))
+    return conflicts, notes + update.describe_imports(imports.find_broken(project, trees.head))
 
 
 def _test(project: Project, console: Console) -> Outcome:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import existing
+
 PACKAGE = "agentkit"
 REQUIREMENTS = "agentkit-requirements.txt"
 
@@ -52,4 +54,7 @@ def parse_arguments(arguments: list[str], folder: Path) -> Project:
     for what, (value, choices) in allowed.items():
         if value not in choices:
             raise WrongPlace(f"{what} is {value!r}, not one of {', '.join(choices)}")
+    if kind == "foreign" and manager == "pip":
+        # Copier found no lock file, and cannot look into pyproject.toml.
+        manager = existing.find_manager(folder) or manager
     return Project(operation, code_root, kind == "foreign", manager, name, folder)

@@ -24,12 +24,15 @@ def open_log(project: Path) -> TextIO:
     return (project / LOG).open("w", encoding="utf-8", errors="replace", buffering=1)
 
 
-def write_report(project: Path, status: str, summary: str, lines: list[str]) -> None:
+def write_report(
+    project: Path, status: str, summary: str, lines: list[str], commands: list[str] | None = None
+) -> None:
     """Write what Copier's after-message reads: JSON, which is YAML as well.
 
     The report is there as a whole or as it was before, whenever the hook is killed.
     """
-    text = json.dumps({"status": status, "summary": summary, "lines": lines}, indent=1)
+    content = {"status": status, "summary": summary, "lines": lines, "commands": commands or []}
+    text = json.dumps(content, indent=1)
     unfinished = project / f"{REPORT}.tmp"
     unfinished.write_text(text + "\n", encoding="utf-8")
     unfinished.replace(project / REPORT)

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import environment
 import repository
 from project import REQUIREMENTS, Project
 
+# What is not committed is gone afterwards as well: Copier updates a clean tree only.
 UNDO = "git reset -q -- . && git checkout -q -- . && git clean -fdq ."
 _ANSWERS = ".copier-answers.yml"
 _ROOT = "template/"
@@ -47,6 +48,21 @@ class Lost:
 
     edits: list[str]
     missed: list[str]
+
+
+def recognise_recopy(project: Project) -> Project:
+    """Copier calls a recopy a copy; over a committed answers file it is none."""
+    head = repository.blobs(project.folder, "HEAD", _ANSWERS)
+    return replace(project, operation="recopy") if head and project.operation == "copy" else project
+
+
+def describe_recopy(project: Project) -> list[str]:
+    """Say which committed files a recopy has written over."""
+    changed = repository.paths(
+        project.folder, "diff", "--name-only", "--diff-filter=M", "--relative", "-z", "HEAD"
+    )
+    written = {path for path in changed if _is_owned(path, project)}
+    return listing("WRITTEN OVER, also where you had edited it (see git diff HEAD):", written)
 
 
 def find_conflicts(project: Project) -> list[str]:
@@ -127,6 +143,14 @@ def describe_lost(lost: Lost) -> list[str]:
     )
 
 
+def describe_imports(broken: list[str]) -> list[str]:
+    """Name the lines that import what is gone."""
+    return listing(
+        "IMPORTED, but no longer there: take these lines out, or the project does not start:",
+        broken,
+    )
+
+
 def listing(title: str, found: Iterable[str]) -> list[str]:
     """Return a title and indented paths, or nothing when there are none."""
     all_paths = sorted(found)
@@ -144,9 +168,13 @@ def _in_project(tree: dict[str, str], project: Project) -> dict[str, str]:
             .removesuffix(".jinja")
             .replace(_CODE_ROOT + "/", _prefix(project))
         )
-        if target.startswith(project.package + "/") or target in _OWNED:
+        if _is_owned(target, project):
             found[target] = blob
     return found
+
+
+def _is_owned(path: str, project: Project) -> bool:
+    return path.startswith(project.package + "/") or path in _OWNED
 
 
 def _prefix(project: Project) -> str:

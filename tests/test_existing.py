@@ -128,6 +128,17 @@ def test_an_agentkit_of_theirs_is_refused(render: Render, existing: Path, name: 
     assert contents(existing) == before
 
 
+@pytest.mark.parametrize("name", ["agentkit", "agentkit.py"])
+def test_a_file_named_agentkit_is_refused(render: Render, existing: Path, name: str) -> None:
+    """A folder could not be made, or would hide the user's module from their imports."""
+    write(existing, {"pyproject.toml": PYPROJECT, "shop/__init__.py": "", f"shop/{name}": "mine"})
+    before = contents(existing)
+    with pytest.raises(ValueError, match=f"shop/{name} exists already") as refusal:
+        render("project", overwrite=True)
+    assert "\n" not in str(refusal.value)
+    assert contents(existing) == before
+
+
 def test_a_code_root_that_is_a_file_is_refused(render: Render, existing: Path) -> None:
     """The error says so, in place of a traceback from the middle of the copy."""
     write(existing, {"setup.py": "", "shop": "a file\n"})

@@ -154,6 +154,28 @@ def test_without_tasks_the_message_has_the_command_for_the_tests(
     assert command.endswith("python -m pytest")
 
 
+def test_after_a_run_the_commands_are_those_of_the_hook(
+    stand_in: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It has looked into pyproject.toml for the package manager, which Copier cannot."""
+    found = {"status": "passed", "summary": "1 passed", "lines": ["x"], "commands": ["a b", "c"]}
+    report(stand_in, json.dumps(found))
+    copy(stand_in, tmp_path / "my-agent")
+    assert last_lines(capfd)[-2:] == ["a b", "c"]
+
+
+def test_a_recopy_shows_the_way_back_before_anything_else(
+    stand_in: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It writes over edits in agentkit, which the first copy cannot."""
+    copy(stand_in, tmp_path / "my-agent", skip_tasks=True)
+    assert "To undo: " not in capfd.readouterr().err
+    copy(stand_in, tmp_path / "my-agent", skip_tasks=True, overwrite=True)
+    lines = last_lines(capfd)
+    assert lines[0].startswith("To undo: git reset -q ")
+    assert lines[1].startswith("Edits in agentkit are written over; commit them first")
+
+
 def test_without_uv_the_commands_use_the_virtual_environment(
     stand_in: Path,
     tmp_path: Path,
