@@ -92,6 +92,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         f"{_TESTS}/content/fake_jina.py",
         *_WEB_API,
     ),
+    "tracing": (
+        "/agentkit/observability/tracing*.py",
+        f"{_TESTS}/observability/fake_tracer.py",
+        f"{_TESTS}/observability/test_tracing*.py",
+    ),
 }
 CI: dict[str, tuple[str, ...]] = {"github": (".github/*",), "none": ()}
 

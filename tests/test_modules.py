@@ -27,8 +27,15 @@ ENTRIES = {
     "local_fetcher": {"content/local_fetcher.py"},
     "brave": {"content/brave_search.py"},
     "jina": {"content/jina.py"},
+    "tracing": {"observability/tracing.py"},
 }
-PACKAGES = {"mcp": {"mcp"}, "local_fetcher": {"pypdf"}, "brave": set(), "jina": set()}
+PACKAGES = {
+    "mcp": {"mcp"},
+    "local_fetcher": {"pypdf"},
+    "brave": set(),
+    "jina": set(),
+    "tracing": {"opentelemetry-api"},
+}
 TOOLS = ["get_word", "fetch_page", "brave_search", "jina_read", "jina_search"]
 SUBSETS = [list(some) for size in range(5) for some in combinations(MODULES, size)]
 CHANGES = [["mcp"], ["brave"], ["local_fetcher", "jina"], list(MODULES), [], ["jina", "mcp"]]

@@ -150,8 +150,7 @@ class _Desk:
         return _new_session(), True
 
     def _new_context(self, session: str) -> RunContext:
-        own = self._agent.ctx
-        return create_run_context(own.logger, own.debug_dir)
+        return self._agent.ctx.another()
 
 
 def _new_session() -> str:

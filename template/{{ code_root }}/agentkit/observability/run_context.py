@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,6 +30,8 @@ _sequence = count()  # makes ids of one millisecond differ, and sort newest firs
 _least_left = [_LAST_MS]  # what the newest id of this process begins with
 _naming = Lock()
 
+Watcher = Callable[["RunContext"], Observer]
+
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
@@ -43,6 +45,7 @@ class RunContext:
     logger: Logger
     start_time: datetime
     observers: list[Observer] = field(default_factory=list, repr=False)
+    _watchers: list[Watcher] = field(default_factory=list, repr=False, compare=False)
     _ids: count[int] = field(default_factory=lambda: count(1), repr=False, compare=False)
 
     @property
@@ -53,6 +56,18 @@ class RunContext:
     def next_id(self) -> int:
         """Return a number that no other run, call or tool of this context has."""
         return next(self._ids)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Add the observer that `watcher` makes for this context, and for those made from it."""
+        self._watchers.append(watcher)
+        self.observers.append(watcher(self))
+
+    def another(self) -> RunContext:
+        """Return a context for another conversation: a new id, the same logger and watchers."""
+        ctx = create_run_context(self.logger, self.debug_dir)
+        for watcher in self._watchers:
+            ctx.watch(watcher)
+        return ctx
 
     def notify(self, record: Record) -> None:
         """Tell every observer. One that fails is dropped with a warning, the run goes on."""

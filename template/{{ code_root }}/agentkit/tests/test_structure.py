@@ -20,7 +20,7 @@ LAYERS = (  # each may import what stands before it
     {"__init__", "__main__"},
 )
 OPTIONAL = re.compile(
-    r"(observability\.tracing|tools\.mcp_\w+|content|server|durable|mcp_server"
+    r"(observability\.tracing\w*|tools\.mcp_\w+|content|server|durable|mcp_server"
     r"|session\.(redis|postgres|layered)_store"
     r"|llm\.providers\.(openai(_reply|_wire)?|gemini|(anthropic|google|litellm)\w*))(\.|$)"
 )

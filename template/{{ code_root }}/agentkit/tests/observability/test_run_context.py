@@ -217,3 +217,15 @@ def test_a_slug_is_a_safe_file_name(text: str, name: str) -> None:
     """Any text becomes a name that every file system takes."""
     assert slug(text) == name
     assert os.path.basename(name) == name
+
+
+def test_another_context_is_watched_as_the_first_one(ctx: RunContext) -> None:
+    """It has an id and observers of its own, and shares logger and directory."""
+    told: list[tuple[str, Record]] = []
+    ctx.watch(lambda own: lambda record: told.append((own.run_id, record)))
+    other = ctx.another()
+    record = RunStarted(1, "test")
+    other.notify(record)
+    assert told == [(other.run_id, record)]
+    assert other.run_id != ctx.run_id
+    assert (other.logger, other.debug_dir) == (ctx.logger, ctx.debug_dir)
