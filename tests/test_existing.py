@@ -200,3 +200,21 @@ def test_a_folder_name_with_glob_characters_is_looked_into(render: Render, tmp_p
     write(tmp_path / "my [old] shop", PROJECTS["flat"][0])
     answers = answers_of(render("my [old] shop"))
     assert (answers["brings_packaging"], answers["code_root"]) == (True, "shop")
+
+
+@pytest.mark.parametrize(
+    ("init", "code_root"),
+    [
+        ("src/zope/event/__init__.py", "src/zope/event"),
+        ("jaraco/text/__init__.py", "jaraco/text"),
+        ("tests/unit/__init__.py", "src/project"),
+        ("src/shop/tests/__init__.py", "src/project"),
+        ("src/__init__.py", "src"),
+    ],
+)
+def test_a_namespace_package_is_found(
+    render: Render, existing: Path, init: str, code_root: str
+) -> None:
+    """Without an __init__.py of its own, the first package inside it gets agentkit."""
+    write(existing, {"pyproject.toml": PYPROJECT, init: ""})
+    assert answers_of(render("project"))["code_root"] == code_root

@@ -120,6 +120,7 @@ async def test_reasoning_in_its_place_is_accepted() -> None:
         (lambda u, r, c, o: [u, {**r, "summary": []}, c, o], "could not be verified"),
         (lambda u, r, c, o: [u, {**r, "encrypted_content": "x"}, c, o], "could not be verified"),
     ],
+    ids=["missing", "last", "moved", "changed", "reencrypted"],
 )
 async def test_reasoning_that_is_missing_changed_or_moved_is_refused(
     change: Any, reason: str

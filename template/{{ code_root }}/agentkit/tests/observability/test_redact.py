@@ -42,6 +42,10 @@ SECRET = 'canary/+ "ünd" &=0123'
         ),
         lambda text: base64.urlsafe_b64encode(f"user:{text}:more".encode()).decode(),
     ],
+    ids=[
+        *("plain", "quote", "quote_plus", "quote_all", "json", "json_unicode", "repr"),
+        *("base64", "base64_1", "base64_2", "base64_url"),
+    ],
 )
 def test_a_known_secret_is_masked_in_every_spelling(spell: Any) -> None:
     """URL-encoded, JSON-escaped, in base64: none of it comes through."""

@@ -111,7 +111,9 @@ def test_deep_nesting_ends() -> None:
 
 @pytest.mark.checklist("secrets")
 @pytest.mark.parametrize(
-    "value", ["canary", b"canary", ["canary"], {"user": "canary"}, ("canary",), {"a": [1]}, 123456]
+    "value",
+    ["canary", b"canary", ["canary"], {"user": "canary"}, ("canary",), {"a": [1]}, 123456],
+    ids=repr,
 )
 def test_what_a_secret_name_holds_is_masked_whole(value: Any) -> None:
     """Whatever form it has."""

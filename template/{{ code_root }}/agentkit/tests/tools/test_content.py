@@ -162,6 +162,7 @@ async def _one() -> int:
         (_some, "async_generator"),
         (lambda: {"later": _one()}, "coroutine"),
     ],
+    ids=["generator", "count", "map", "inside", "held", "async_generator", "coroutine"],
 )
 async def test_what_is_no_value_yet_is_refused(make: Callable[[], Any], kind: str) -> None:
     """Nobody knows whether it ends; the error says what it is and what to do."""

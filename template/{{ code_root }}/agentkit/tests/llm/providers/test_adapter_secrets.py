@@ -57,7 +57,9 @@ def fail(kind: type[Exception]) -> Callable[[httpx2.Request], httpx2.Response]:
 @pytest.mark.checklist("secrets")
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize(
-    "respond", [echo(400), echo(401), echo(500), echo(200), fail(httpx2.ConnectError)]
+    "respond",
+    [echo(400), echo(401), echo(500), echo(200), fail(httpx2.ConnectError)],
+    ids=["400", "401", "500", "200", "refused"],
 )
 @pytest.mark.parametrize(
     "query",

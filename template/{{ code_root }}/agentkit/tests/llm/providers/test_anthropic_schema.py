@@ -48,7 +48,9 @@ class Odd(BaseModel):
     some: list[int] = Field(min_length=1)
 
 
-@pytest.mark.parametrize("type_", [Step, Plan, Odd, list[int], list[Plan], int, Step | Plan])
+@pytest.mark.parametrize(
+    "type_", [Step, Plan, Odd, list[int], list[Plan], int, Step | Plan], ids=str
+)
 def test_an_answers_schema_is_what_the_api_takes(type_: Any) -> None:
     """Objects are closed at all depths, on a copy."""
     schema = output_schema(type_)
@@ -70,7 +72,7 @@ def test_limits_that_are_not_enforced_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "type_", [Tree, dict[str, int], dict[str, Any], Any, tuple[int, str], list[Any]]
+    "type_", [Tree, dict[str, int], dict[str, Any], Any, tuple[int, str], list[Any]], ids=str
 )
 def test_an_answer_that_cannot_be_described_is_put_in_words(type_: Any) -> None:
     """Recursion, free keys, fixed places and anything at all are beyond structured outputs."""

@@ -93,7 +93,11 @@ async def listen(made: Provider) -> None:
 
 @pytest.mark.checklist("secrets")
 @pytest.mark.parametrize("streaming", [False, True])
-@pytest.mark.parametrize("respond", [echo(400), echo(401), echo(500), echo(200), fail])
+@pytest.mark.parametrize(
+    "respond",
+    [echo(400), echo(401), echo(500), echo(200), fail],
+    ids=["400", "401", "500", "200", "refused"],
+)
 async def test_no_error_shows_the_key(respond: Any, streaming: bool) -> None:
     """Neither its text, nor what stands behind it."""
     clients = HttpClients(httpx2.MockTransport(respond))

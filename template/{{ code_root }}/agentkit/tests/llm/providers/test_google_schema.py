@@ -61,7 +61,7 @@ def made(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "type_", [Word, Tree, Left, Forest, list[int], dict[str, int], list[Tree], int | str]
+    "type_", [Word, Tree, Left, Forest, list[int], dict[str, int], list[Tree], int | str], ids=str
 )
 def test_every_type_of_answer_is_accepted(type_: Any) -> None:
     """Nested, optional, recursive, free-form, wrapped: the fake knows what the API refuses."""

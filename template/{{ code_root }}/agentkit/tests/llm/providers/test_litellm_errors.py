@@ -83,7 +83,11 @@ def refuse(request: httpx2.Request) -> httpx2.Response:
 
 @pytest.mark.checklist("secrets")
 @both_ways
-@pytest.mark.parametrize("respond", [echo(400), echo(401), echo(500), echo(200), refuse])
+@pytest.mark.parametrize(
+    "respond",
+    [echo(400), echo(401), echo(500), echo(200), refuse],
+    ids=["400", "401", "500", "200", "refused"],
+)
 @pytest.mark.parametrize(
     "uri", ["litellm/openai/gpt-5-mini", "litellm/anthropic/claude-sonnet-4-5"]
 )

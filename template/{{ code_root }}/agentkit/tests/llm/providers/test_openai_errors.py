@@ -115,7 +115,11 @@ def fail(request: httpx2.Request) -> httpx2.Response:
 
 @pytest.mark.checklist("secrets")
 @pytest.mark.parametrize("streaming", [False, True])
-@pytest.mark.parametrize("respond", [echo(400), echo(401), echo(500), echo(200), fail])
+@pytest.mark.parametrize(
+    "respond",
+    [echo(400), echo(401), echo(500), echo(200), fail],
+    ids=["400", "401", "500", "200", "refused"],
+)
 @pytest.mark.parametrize(
     "query",
     [
