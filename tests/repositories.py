@@ -95,3 +95,21 @@ def contents(project: Path) -> dict[str, bytes]:
         for path in project.rglob("*")
         if path.is_file() and ".git" not in path.relative_to(project).parts
     }
+
+
+def snapshot(project: Path) -> dict[str, tuple[int, object]]:
+    """Return all that a copy could change, except git's own: mode, and bytes or where a link leads.
+
+    Folders count as well; what lies behind a link is seen where it really is.
+    """
+    return {
+        path.relative_to(project).as_posix(): (path.lstat().st_mode, _held_by(path))
+        for path in project.rglob("*")
+        if ".git" not in path.relative_to(project).parts[:-1] and path.name != ".git"
+    }
+
+
+def _held_by(path: Path) -> object:
+    if path.is_symlink():
+        return path.readlink()
+    return path.read_bytes() if path.is_file() else None
