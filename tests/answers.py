@@ -112,21 +112,25 @@ def every() -> list[Answers]:
 
 
 def rendered() -> list[Answers]:
-    """The combinations that are worth rendering: none, all, each one and every pair."""
-    names = [("sdks", name) for name in SDKS] + [("modules", name) for name in MODULES]
-    chosen = [*_subsets(names, 2), *([tuple(names)] if len(names) > 2 else [])]
+    """The combinations that are worth rendering whole: none, all and each one alone."""
     # The workflow has nothing to do with the others: one project without it is enough.
     without = {"sdks": [], "modules": [], "ci": "none"}
-    return [without, *({**_split(names), "ci": "github"} for names in chosen)]
+    return [without, *({**answers, "ci": "github"} for answers in [*covering(), everything()])]
+
+
+def pairs() -> list[Answers]:
+    """Every two choices together."""
+    return [_split(two) for two in combinations(_choices(), 2)]
 
 
 def covering() -> list[Answers]:
-    """The combinations whose generated suites are run: nothing, everything, each one alone."""
-    alone = [_split((("sdks", name),)) for name in SDKS]
-    alone += [_split((("modules", name),)) for name in MODULES]
-    full = {"sdks": list(SDKS), "modules": list(MODULES)}
-    rows = [{"sdks": [], "modules": []}, *alone, full]
-    return [row for index, row in enumerate(rows) if row not in rows[:index]]
+    """Nothing, and each choice alone."""
+    return [{"sdks": [], "modules": []}, *(_split((choice,)) for choice in _choices())]
+
+
+def everything() -> Answers:
+    """All choices together."""
+    return {"sdks": list(SDKS), "modules": list(MODULES)}
 
 
 def label(answers: Answers) -> str:
@@ -137,6 +141,10 @@ def label(answers: Answers) -> str:
 
 def _subsets(names: Any, largest: int) -> list[tuple[Any, ...]]:
     return [subset for size in range(largest + 1) for subset in combinations(names, size)]
+
+
+def _choices() -> list[tuple[str, str]]:
+    return [("sdks", name) for name in SDKS] + [("modules", name) for name in MODULES]
 
 
 def _split(names: tuple[tuple[str, str], ...]) -> Answers:

@@ -56,6 +56,7 @@ def copy_sources(target: Path, *, whole: bool = True) -> None:
         shutil.copy(ROOT / name, target / name)
 
 
+@functools.cache
 def template_files() -> list[str]:
     """Paths below template/, as in a project except for the folder of the code."""
     prefix = "template/"
@@ -73,12 +74,23 @@ def expected_files(
     answers: Answers, code_root: str = "src/my_agent", *, foreign: bool = False
 ) -> set[str]:
     """Return the files that a project with these answers consists of."""
+    chosen = {*answers.get("sdks", ()), *answers.get("modules", ()), answers.get("ci", "github")}
+    expected: set[str] = set()
+    for owners, names in _files_by_owners(code_root, foreign).items():
+        if not owners or owners & chosen:
+            expected |= names
+    return expected
+
+
+@functools.cache
+def _files_by_owners(code_root: str, foreign: bool) -> dict[frozenset[str], set[str]]:
+    """Return a project's files by the options that bring them; those of no option are always in."""
     left_out = {*USERS_FILES, "pyproject.toml"} if foreign else {REQUIREMENTS}
-    return {
-        in_project(name, code_root)
-        for name in template_files()
-        if name not in left_out and _is_chosen(name, answers)
-    }
+    files: dict[frozenset[str], set[str]] = {}
+    for name in template_files():
+        if name not in left_out:
+            files.setdefault(owners_of(name), set()).add(in_project(name, code_root))
+    return files
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
@@ -90,13 +102,6 @@ def files_of(project: Path) -> set[str]:
     """Return the paths of all files in a project, except git's own."""
     names = {p.relative_to(project).as_posix() for p in project.rglob("*") if p.is_file()}
     return {name for name in names if not name.startswith(".git/")}
-
-
-def _is_chosen(name: str, answers: Answers) -> bool:
-    """Tell whether a file belongs to no option at all, or to one that was chosen."""
-    chosen = {*answers.get("sdks", ()), *answers.get("modules", ()), answers.get("ci", "github")}
-    owners = owners_of(name)
-    return not owners or bool(owners & chosen)
 
 
 @functools.cache

@@ -6,13 +6,15 @@ import functools
 import os
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import jinja2
+import jinja2.meta
 import pathspec
 import pytest
 import yaml
 
-from answers import MODULES, SDKS, Answers, covering, every, label, rendered
+from answers import Answers, covering, every, everything, label, pairs, rendered
 from conftest import Render
 from installed import needs_of
 from sources import ROOT, expected_files, files_of, in_project, template_files
@@ -21,11 +23,17 @@ SHOP = "src/shop"
 
 
 @functools.cache
-def exclude_templates() -> list[jinja2.Template]:
-    """Return the entries of `_exclude` in copier.yml."""
+def exclusions() -> list[tuple[jinja2.Template, list[str]]]:
+    """Return the entries of `_exclude` in copier.yml, each with the names that it asks for."""
     settings = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    return [environment.from_string(text) for text in settings["_exclude"]]
+    return [
+        (
+            environment.from_string(text),
+            sorted(jinja2.meta.find_undeclared_variables(environment.parse(text))),
+        )
+        for text in settings["_exclude"]
+    ]
 
 
 @functools.cache
@@ -36,14 +44,32 @@ def matched(pattern: str) -> frozenset[str]:
     return frozenset(name for name in names if spec.match_file(name))
 
 
+@functools.cache
+def effect(
+    entry: int, context: tuple[tuple[str, Any], ...]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what an entry takes away and what it brings back: the last line for a file counts."""
+    template, _ = exclusions()[entry]
+    taken: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
+    for line in template.render(dict(context)).splitlines():
+        found = matched(line)
+        taken, kept = (
+            (taken - found, kept | found) if line[:1] == "!" else (taken | found, kept - found)
+        )
+    return taken, kept
+
+
 def left_by_copier(answers: Answers, *, foreign: bool) -> set[str]:
-    """Evaluate `_exclude` as Copier does: of the lines that match a file the last one counts."""
+    """Evaluate `_exclude` as Copier does; an entry that asks for the same is evaluated once."""
     facts = {"brings_packaging": foreign, "has_answers": False, "has_tests": False}
     context = {**answers, **facts, "_copier_operation": "copy", "code_root": SHOP}
+    context = {name: tuple(v) if isinstance(v, list) else v for name, v in context.items()}
     left = {in_project(name, SHOP) for name in template_files()}
-    for template in exclude_templates():
-        for line in template.render(context).splitlines():
-            left = left | matched(line) if line.startswith("!") else left - matched(line)
+    for entry, (_, names) in enumerate(exclusions()):
+        facts_used = tuple((name, context[name]) for name in names if name in context)
+        taken, kept = effect(entry, facts_used)
+        left = (left - taken) | kept
     return left
 
 
@@ -64,7 +90,13 @@ def test_a_new_project_has_exactly_the_chosen_files(render_whole: Render, answer
     parse_all(project)
 
 
-@pytest.mark.parametrize("answers", covering(), ids=label)
+@pytest.mark.parametrize("answers", pairs(), ids=label)
+def test_two_choices_together_are_well_formed(render: Render, answers: Answers) -> None:
+    """What Jinja writes can be parsed, whichever two were chosen."""
+    parse_all(render(**answers))
+
+
+@pytest.mark.parametrize("answers", [*covering(), everything()], ids=label)
 def test_an_existing_project_gets_only_agentkit(render_whole: Render, answers: Answers) -> None:
     """Where the project brings its packaging: agentkit, its requirements, the answers file."""
     project = render_whole(brings_packaging=True, code_root=SHOP, **answers)
@@ -96,7 +128,7 @@ def test_file_names_work_on_every_system() -> None:
     assert not [path for path in folder.rglob("*") if path.is_symlink()]
 
 
-@pytest.mark.parametrize("answers", covering(), ids=label)
+@pytest.mark.parametrize("answers", [*covering(), everything()], ids=label)
 def test_both_lists_of_requirements_are_equal(render: Render, answers: Answers) -> None:
     """A project with its own packaging gets the same versions as a new one."""
     new = render("new", **answers)
@@ -109,7 +141,7 @@ def test_both_lists_of_requirements_are_equal(render: Render, answers: Answers) 
 
 def test_every_requirement_has_an_upper_bound(render: Render) -> None:
     """A new major version of a dependency cannot break a project that was just generated."""
-    project = render(sdks=list(SDKS), modules=list(MODULES))
+    project = render(**everything())
     assert not [need for need in needs_of(project) if "<" not in need]
 
 

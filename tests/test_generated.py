@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from answers import Answers, covering, label
+from answers import Answers, covering, everything, label
 from conftest import Render
 from installed import interpreter
+from sources import expected_files
 
 NAMES = ["my-agent", "a", "n" * 80]
 KEYS = ("OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "LITELLM_", "BRAVE_", "JINA_")
@@ -64,17 +65,32 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return ("mypy", "--strict", f"--cache-dir={tmp_path_factory.mktemp('mypy')}")
 
 
-@pytest.mark.parametrize("answers", covering(), ids=label)
+@pytest.mark.parametrize("answers", [{}, everything()], ids=label)
 def test_the_generated_suite_passes(render_whole: Render, tmp_path: Path, answers: Answers) -> None:
     """pytest finds agentkit's tests and all pass, with no package that the project lacks."""
-    project = render_whole(**answers)
-    python = interpreter(project, tmp_path / "venv")
-    output = run(project, "pytest", "-q", "-p", "no:cacheprovider", python=python)
+    check_suite(render_whole(**answers), tmp_path / "venv")
+
+
+@pytest.mark.parametrize("answers", covering()[1:], ids=label)
+def test_the_suite_of_one_choice_passes(
+    render_whole: Render, tmp_path: Path, answers: Answers
+) -> None:
+    """The tests that a choice brings pass with its packages alone."""
+    brought = expected_files(answers) - expected_files({})
+    tests = sorted(name for name in brought if Path(name).name.startswith("test_"))
+    assert tests
+    check_suite(render_whole(**answers), tmp_path / "venv", *tests)
+
+
+def check_suite(project: Path, environment: Path, *tests: str) -> None:
+    """Run tests of a project in an environment that has its packages and no others."""
+    python = interpreter(project, environment)
+    output = run(project, "pytest", "-q", "-p", "no:cacheprovider", *tests, python=python)
     assert " passed" in output
     assert " skipped" not in output
 
 
-@pytest.mark.parametrize("answers", covering(), ids=label)
+@pytest.mark.parametrize("answers", [{}, everything()], ids=label)
 def test_the_generated_code_is_clean(
     render_whole: Render, mypy: tuple[str, ...], answers: Answers
 ) -> None:
