@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (  # each may import what stands before it
-    {"texts", "messages", "errors", "retry", "transport"},
+    {"texts", "messages", "errors", "retry", "network_stream", "connections", "transport"},
     {"observability"},
     {"tools"},
     {"session", "content"},
