@@ -92,6 +92,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         f"{_TESTS}/content/fake_jina.py",
         *_WEB_API,
     ),
+    "server": ("/agentkit/server/*", f"{_TESTS}/server/*"),
     "tracing": (
         "/agentkit/observability/tracing*.py",
         f"{_TESTS}/observability/fake_tracer.py",

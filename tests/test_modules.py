@@ -27,6 +27,7 @@ ENTRIES = {
     "local_fetcher": {"content/local_fetcher.py"},
     "brave": {"content/brave_search.py"},
     "jina": {"content/jina.py"},
+    "server": {"server/app.py", "server/serve.py"},
     "tracing": {"observability/tracing.py"},
 }
 PACKAGES = {
@@ -34,6 +35,7 @@ PACKAGES = {
     "local_fetcher": {"pypdf"},
     "brave": set(),
     "jina": set(),
+    "server": {"fastapi", "uvicorn", "sse-starlette"},
     "tracing": {"opentelemetry-api"},
 }
 TOOLS = ["get_word", "fetch_page", "brave_search", "jina_read", "jina_search"]

@@ -20,7 +20,7 @@ from ..session.compactor import HistoryCompactor
 from ..session.store import MemorySessionStore, Session, SessionStore, Turns
 from ..tools.registry import Approve, ToolRegistry
 from ..tools.tool import Tool, ToolContext, tool
-from .conversation import Conversation
+from .conversation import Conversation, hold_turn
 from .tool_sources import ToolSource, ToolSources
 
 DEFAULT_SESSION = "default"
@@ -117,13 +117,19 @@ class Agent:
         ctx: RunContext | None = None,
         *,
         deltas: bool = True,
+        user_id: str | None = None,
+        wait: float | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Answer, and yield what happens on the way; the last event is `Finished`."""
+        """Answer, and yield what happens on the way; the last event is `Finished`.
+
+        `user_id` is whose session a new one becomes. Raises `StoreConflict` when the session is
+        still busy with another turn after `wait` seconds; None waits as long as it takes.
+        """
         user = _user_message(input)
         await self.init()
         ctx = ctx or self.ctx
-        current = self._session(session)
-        async with self.store.turn(current.id):
+        current = self._session(session, user_id)
+        async with hold_turn(self.store, current.id, wait):
             context = ToolContext(current.id, current.user_id, current.metadata, None, ctx)
             conversation = Conversation(current, self.store, user, current is session)
             messages = await conversation.open(await self._system_message(context))
@@ -200,11 +206,11 @@ class Agent:
     ) -> None:
         await self.close()
 
-    def _session(self, session: str | Session | None) -> Session:
+    def _session(self, session: str | Session | None, user_id: str | None = None) -> Session:
         if isinstance(session, Session):
             return session
         key = session or DEFAULT_SESSION
-        known = self._sessions.setdefault(key, Session(key))
+        known = self._sessions.setdefault(key, Session(key, user_id))
         self._sessions.move_to_end(key)
         if len(self._sessions) > SESSIONS_KEPT:
             self._sessions.popitem(last=False)

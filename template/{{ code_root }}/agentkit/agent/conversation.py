@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 
+from ..errors import StoreConflict
 from ..llm.events import Appended
 from ..llm.result import GenerateResult
 from ..messages import Message
@@ -115,6 +118,21 @@ class Conversation:
         session = self._session
         await self._store.append(session.id, rows, session.stored, session.user_id)
         session.stored += len(rows)
+
+
+@asynccontextmanager
+async def hold_turn(store: SessionStore, id: str, wait: float | None) -> AsyncIterator[None]:
+    """Hold a session for one turn. Raises `StoreConflict` if it is still busy after `wait` s."""
+    limit = asyncio.timeout(wait)
+    async with AsyncExitStack() as held:
+        try:
+            async with limit:
+                await held.enter_async_context(store.turn(id))
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise StoreConflict(f'session "{id}" is busy with another turn; try later') from None
+        yield
 
 
 def _last(row: Row) -> Message | None:

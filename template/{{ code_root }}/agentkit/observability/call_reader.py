@@ -16,6 +16,7 @@ from .run_context import started_at
 
 Data = dict[str, Any]
 
+_KINDS = ("input_tokens", "output_tokens")
 _FILE = re.compile(r"[\w.-]*\w/\d+-[\w.-]+\.yaml", re.ASCII)
 
 
@@ -47,15 +48,29 @@ def read_calls(run_dir: Path) -> list[Path]:
     return [path for _, path in sorted(numbered(run_dir))]
 
 
-def read_runs(debug_dir: Path, limit: int | None = None) -> list[Data]:
+def read_runs(debug_dir: Path, limit: int | None = None, after: str | None = None) -> list[Data]:
     """Return what the runs of a debug directory came to, newest first, `limit` at most.
 
-    Each has `run_id`, `started`, `model`, `turns`, `steps`, `tokens`, `cost` (USD, None if not
-    known), `seconds`, `outcome` and `tools` (how often each was called). What sub-agents did is
+    With `after`, a run id, those that follow it in the list. Each has `run_id`, `started`, `model`,
+    `turns`, `steps`, `tokens` (`input_tokens` and `output_tokens` together), `cost` (USD, None if
+    not known), `seconds`, `outcome` and `tools` (how often each was called). What sub-agents did is
     part of the run that called them.
     """
     files = sorted(debug_dir.glob(f"*/{RUN_FILE}"), key=_newest_first)
-    return [_read_run(file) for file in files[:limit]]
+    if after is not None:
+        names = [file.parent.name for file in files]
+        files = files[names.index(after) + 1 :] if after in names else []
+    return [read_run(file.parent) for file in files[:limit]]
+
+
+def read_run(run_dir: Path) -> Data:
+    """Return what one run came to; see `read_runs`."""
+    return _read_run(run_dir / RUN_FILE)
+
+
+def read_events(run_dir: Path) -> list[Data]:
+    """Return the events of a run in the order in which they were written."""
+    return _load_events(run_dir / RUN_FILE)
 
 
 def _read_run(file: Path) -> Data:
@@ -72,6 +87,7 @@ def _read_run(file: Path) -> Data:
         "turns": len(turns),
         "steps": sum(_number(turn.get("steps")) for turn in turns),
         "tokens": sum(map(_tokens, turns)),
+        **{name: sum(_tokens(turn, name) for turn in turns) for name in _KINDS},
         "cost": None if None in costs else sum(map(_number, costs)),
         "seconds": sum(_number(turn.get("seconds")) for turn in turns),
         "outcome": _outcome(last),
@@ -98,11 +114,11 @@ def _outcome(turn: Data) -> str:
     return str(turn.get("finish_reason") or "unfinished")
 
 
-def _tokens(turn: Data) -> float:
+def _tokens(turn: Data, *kinds: str) -> float:
     usage = turn.get("usage")
     if not isinstance(usage, dict):
         return 0
-    return _number(usage.get("input_tokens")) + _number(usage.get("output_tokens"))
+    return sum(_number(usage.get(kind)) for kind in kinds or _KINDS)
 
 
 def _number(value: Any) -> float:

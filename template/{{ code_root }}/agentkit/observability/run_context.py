@@ -62,9 +62,12 @@ class RunContext:
         self._watchers.append(watcher)
         self.observers.append(watcher(self))
 
-    def another(self) -> RunContext:
-        """Return a context for another conversation: a new id, the same logger and watchers."""
-        ctx = create_run_context(self.logger, self.debug_dir)
+    def another(self, debug_dir: Path | None = None) -> RunContext:
+        """Return a context for another conversation: a new id, the same logger and watchers.
+
+        With `debug_dir` its files go there.
+        """
+        ctx = create_run_context(self.logger, debug_dir or self.debug_dir)
         for watcher in self._watchers:
             ctx.watch(watcher)
         return ctx

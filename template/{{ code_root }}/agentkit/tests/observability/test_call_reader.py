@@ -141,6 +141,8 @@ def test_a_run_is_summed_up(tmp_path: Path, logger: Logger) -> None:
         "turns": 2,
         "steps": 6,
         "tokens": 240,
+        "input_tokens": 200,
+        "output_tokens": 40,
         "cost": 0.5,
         "seconds": 3.0,
         "outcome": "stop",
