@@ -74,6 +74,7 @@ class _Request(NamedTuple):
     key: tuple[object, ...]
     stage: str
     identifier: str
+    model: str
     text: str
 
 
@@ -137,7 +138,7 @@ class CallLog:
         number, file, descriptor = self._create(request)
         head = f'call: {number}\nrun: {record.run}\ntime: "{_now()}"\n'
         _append(descriptor, head + request.text + messages_text(record.messages, base))
-        self._models[record.run] = mask(record.model)
+        self._models[record.run] = request.model
         self._calls[record.call] = call = _OpenCall(file)
         if messages := record.messages:
             call.base = _Base(file, messages, len(messages), messages[-1])
@@ -177,7 +178,8 @@ class CallLog:
         key = (*names, dict(record.settings), tuple(record.tools))
         if self._last is None or self._last.key != key:
             stage, identifier = slug(mask(record.stage)), slug(mask(record.identifier))
-            self._last = _Request(key, stage, identifier, request_text(record))
+            model = mask(record.model)
+            self._last = _Request(key, stage, identifier, model, request_text(record))
         return self._last
 
     def _find_base(self, messages: Sequence[Message]) -> tuple[str, int] | None:

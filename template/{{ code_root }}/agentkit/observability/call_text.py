@@ -30,7 +30,9 @@ from .redact import (
     safe_sanitize,
     shorten,
 )
-from .yaml_text import block, inline
+from .yaml_text import after_key, block, inline
+
+_PAD = " " * 6  # before what goes on below a key of a part or of an attempt
 
 
 def request_text(record: CallStarted) -> str:
@@ -139,10 +141,14 @@ def _usd(cost: float | None) -> str:
 
 
 def _reply_text(reply: Reply, problem: str | None) -> str:
-    head = {"model": mask_known(reply.model), "finish_reason": reply.finish_reason}
+    detail = ""
     if reply.detail:
-        head["detail"] = shorten(mask(reply.detail))
-    text = f"    {block(head, '    ')}    reply:\n      {_indented(reply.message, '      ')}"
+        detail = f"    detail:{after_key(shorten(mask(reply.detail)), _PAD)}"
+    text = (
+        f"    model:{after_key(mask_known(reply.model), _PAD)}"
+        f"    finish_reason: {reply.finish_reason}\n{detail}"
+        f"    reply:\n{_PAD}{_indented(reply.message, _PAD)}"
+    )
     if reply.raw and (problem or reply.raw != reply.message.text):
         text += f"    {block({'raw': _text(reply.raw)}, '    ')}"
     return text
@@ -162,36 +168,42 @@ def _indented(message: Message, pad: str) -> str:
 def _message_text(message: Message) -> str:
     parts = message.parts
     if len(parts) == 1 and isinstance(parts[0], Text):
-        return block({"role": message.role, "text": _text(parts[0].text)})
-    return block({"role": message.role, "parts": [_part(part) for part in parts]})
+        return f"role: {message.role}\ntext:{after_key(_text(parts[0].text), '  ')}"
+    listed = "".join([f"\n  - {_part(part)}"[:-1] for part in parts])
+    return f"role: {message.role}\nparts:{listed or ' []'}\n"
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: Part) -> str:
+    """Return a part as lines, all but the first indented by four: laid out as `block` would."""
     match part:
         case Text():
-            return {"text": _text(part.text)}
+            return _entry("text", part.text)
         case Thinking():
-            return {"thinking": _text(part.text)}
+            return _entry("thinking", part.text)
         case Image():
-            return {"image": _image(part)}
+            return _entry("image", _image(part))
         case ToolCall():
-            return _call(part)
+            return "    ".join(_call(part))
         case ToolResult():
-            return _result(part)
+            return "    ".join(_result(part))
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
-    data: dict[str, Any] = {"tool_call": _text(call.name), "id": _text(call.id)}
+def _entry(key: str, text: str) -> str:
+    return f"{key}:{after_key(_text(text), _PAD)}"
+
+
+def _call(call: ToolCall) -> list[str]:
+    head = [_entry("tool_call", call.name), _entry("id", call.id)]
     if call.malformed is not None:
-        return data | {"malformed": _text(call.malformed)}
-    return data | {"arguments": _arguments(call)}
+        return [*head, _entry("malformed", call.malformed)]
+    return [*head, f"arguments:{after_key(_arguments(call), _PAD)}"]
 
 
-def _result(result: ToolResult) -> dict[str, Any]:
+def _result(result: ToolResult) -> list[str]:
     texts = [_image(p) if isinstance(p, Image) else p.text for p in result.content]
-    data = {"tool_result": _text(result.name), "call_id": _text(result.call_id)}
-    data["text"] = _text("\n".join(texts))
-    return data | {"is_error": True} if result.is_error else data
+    head = [_entry("tool_result", result.name), _entry("call_id", result.call_id)]
+    head.append(_entry("text", "\n".join(texts)))
+    return [*head, "is_error: true\n"] if result.is_error else head
 
 
 def _arguments(call: ToolCall) -> Any:

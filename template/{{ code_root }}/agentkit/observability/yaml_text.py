@@ -34,7 +34,7 @@ def block(data: dict[str, Any], pad: str = "") -> str:
     """Return the mapping as lines `key: value`, all but the first indented by `pad`."""
     if not data:
         return "{}\n"
-    return pad.join([_key(str(k), pad) + _after_key(v, pad + "  ") for k, v in data.items()])
+    return pad.join([_key(str(k), pad) + after_key(v, pad + "  ") for k, v in data.items()])
 
 
 def inline(value: Any) -> str:
@@ -48,7 +48,8 @@ def inline(value: Any) -> str:
     return _atom(value)
 
 
-def _after_key(value: Any, pad: str) -> str:
+def after_key(value: Any, pad: str) -> str:
+    """Return what follows a key and its colon, up to the line's end; `pad` indents further lines."""
     if isinstance(value, str):
         return f" {_text(value, pad)}\n"
     if not isinstance(value, (dict, list, tuple)):
