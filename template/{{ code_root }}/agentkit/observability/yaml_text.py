@@ -49,7 +49,7 @@ def inline(value: Any) -> str:
 
 
 def after_key(value: Any, pad: str) -> str:
-    """Return what follows a key and its colon, up to the line's end; `pad` indents further lines."""
+    """Return what follows a key and its colon; all lines but the first are indented by `pad`."""
     if isinstance(value, str):
         return f" {_text(value, pad)}\n"
     if not isinstance(value, (dict, list, tuple)):
