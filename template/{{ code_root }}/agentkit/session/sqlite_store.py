@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import AgentkitError, ConfigError, StoreError
+from ..errors import AgentkitError, StoreError
+from .sqlite_schema import prepare
 from .sqlite_worker import SqliteWorker
 from .store import (
     Row,
@@ -30,20 +31,9 @@ from .store import (
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 1
 LEASE = 15.0  # seconds a turn stays taken after its process was last heard of
 RENEWAL = 5.0  # seconds between two signs of life
 POLL = 0.1  # seconds between two looks at a turn that another process holds
-
-_SCHEMA = (
-    "CREATE TABLE sessions (id TEXT PRIMARY KEY, user_id TEXT, length INTEGER NOT NULL,"
-    " updated REAL NOT NULL)",
-    "CREATE INDEX sessions_by_user ON sessions (user_id)",
-    "CREATE TABLE session_rows (session TEXT NOT NULL, position INTEGER NOT NULL,"
-    " json BLOB NOT NULL, PRIMARY KEY (session, position))",
-    "CREATE TABLE leases (session TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL)",
-    f"PRAGMA user_version = {VERSION}",
-)
 
 
 class SqliteSessionStore:
@@ -62,7 +52,7 @@ class SqliteSessionStore:
     ) -> None:
         self._clock = clock
         self._sleep = sleep
-        self._worker = SqliteWorker(Path(path), _prepare)
+        self._worker = SqliteWorker(Path(path), prepare)
         self._turns = Turns()
 
     async def load(self, id: str, after: int = 0) -> Rows:
@@ -79,7 +69,11 @@ class SqliteSessionStore:
 
     async def delete(self, id: str) -> None:
         """Forget a session; an unknown one is no error."""
-        await self._worker.post(partial(_delete, id=id), writes=True)
+        await self._worker.post(partial(_delete, where="id = ?", value=id), writes=True)
+
+    async def delete_user(self, user_id: str) -> None:
+        """Forget all sessions of a user."""
+        await self._worker.post(partial(_delete, where="user_id = ?", value=user_id), writes=True)
 
     async def list(self, user_id: str | None = None) -> SessionInfos:
         """Return the sessions of a user, or of all, the last changed one first."""
@@ -121,45 +115,6 @@ class SqliteSessionStore:
                 await self._worker.post(work, writes=True)
 
 
-def _prepare(database: Connection) -> None:
-    if _version(database) < VERSION:
-        _use_wal(database)
-        database.execute("BEGIN IMMEDIATE")
-        if _version(database) < VERSION:  # else another process was faster
-            if database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise ConfigError("the session store's file is another program's database")
-            for statement in _SCHEMA:
-                database.execute(statement)
-        database.execute("COMMIT")
-    if _version(database) > VERSION:
-        raise ConfigError(
-            f"the session store's file has version {_version(database)}, this agentkit knows "
-            f"{VERSION}: update agentkit or use another file"
-        )
-    database.execute("PRAGMA synchronous = NORMAL")  # WAL stays intact after a crash with it
-
-
-def _use_wal(database: Connection) -> None:
-    """Switch the journal; SQLite does not wait for the other processes that do so right now."""
-    from sqlite3 import OperationalError
-
-    for _ in range(100):
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-        except OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            time.sleep(0.05)  # in the store's own thread
-        else:
-            return
-    database.execute("PRAGMA journal_mode = WAL")
-
-
-def _version(database: Connection) -> int:
-    version: int = database.execute("PRAGMA user_version").fetchone()[0]
-    return version
-
-
 def _load(database: Connection, id: str, after: int) -> Rows:
     found = database.execute(
         "SELECT position, json FROM session_rows WHERE session = ? AND position >= ?"
@@ -196,9 +151,10 @@ def _append(
     )
 
 
-def _delete(database: Connection, id: str) -> None:
-    database.execute("DELETE FROM session_rows WHERE session = ?", (id,))
-    database.execute("DELETE FROM sessions WHERE id = ?", (id,))
+def _delete(database: Connection, where: str, value: str) -> None:
+    found = f"(SELECT id FROM sessions WHERE {where})"
+    database.execute(f"DELETE FROM session_rows WHERE session IN {found}", (value,))
+    database.execute(f"DELETE FROM sessions WHERE {where}", (value,))
 
 
 def _list(database: Connection, user_id: str | None) -> SessionInfos:

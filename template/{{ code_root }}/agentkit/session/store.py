@@ -59,6 +59,7 @@ class SessionInfo(NamedTuple):
 
 Row = Message | Compaction
 Rows = list[Row]
+TRIMMED = Compaction(())  # stands for a row that a short-term store has dropped
 SessionInfos = list[SessionInfo]
 
 
@@ -80,6 +81,10 @@ class SessionStore(Protocol):
 
     async def delete(self, id: str) -> None:
         """Forget a session; an unknown one is no error."""
+        ...
+
+    async def delete_user(self, user_id: str) -> None:
+        """Forget all sessions of a user."""
         ...
 
     async def list(self, user_id: str | None = None) -> SessionInfos:
@@ -185,6 +190,11 @@ class MemorySessionStore:
     async def delete(self, id: str) -> None:
         """Forget a session; an unknown one is no error."""
         self._sessions.pop(id, None)
+
+    async def delete_user(self, user_id: str) -> None:
+        """Forget all sessions of a user."""
+        for info in await self.list(user_id):
+            await self.delete(info.id)
 
     async def list(self, user_id: str | None = None) -> SessionInfos:
         """Return the sessions of a user, or of all, the last changed one first."""

@@ -21,11 +21,12 @@ LAYERS = (  # each may import what stands before it
 )
 OPTIONAL = re.compile(
     r"(observability\.tracing\w*|tools\.mcp_\w+|content|server|durable|mcp_server"
-    r"|session\.(redis|postgres|layered)_store"
+    r"|session\.((redis|postgres|layered)_\w+|connections|lease)"
     r"|llm\.providers\.(openai(_reply|_wire)?|gemini|(anthropic|google|litellm)\w*))(\.|$)"
 )
 LAZY = {
     *("yaml", "genai_prices", "typer", "rich", "sqlite3", "mcp"),
+    *("redis", "sqlalchemy", "asyncpg"),
     *("openai", "anthropic", "google", "litellm"),
 }
 LONGEST = 250

@@ -13,7 +13,8 @@ import pytest
 
 from ...errors import ConfigError, StoreError
 from ...messages import Message
-from ...session.sqlite_store import LEASE, VERSION, SqliteSessionStore
+from ...session import sqlite_schema
+from ...session.sqlite_store import LEASE, SqliteSessionStore
 from .conversations import user
 from .store_process import run_process
 
@@ -109,10 +110,27 @@ async def test_a_newer_file_is_refused(store: SqliteSessionStore, path: Path) ->
     """What a later version wrote is not touched by an earlier one."""
     path.parent.mkdir()
     database = sqlite3.connect(path)
-    database.execute(f"PRAGMA user_version = {VERSION + 1}")
+    newer = len(sqlite_schema.STEPS) + 1
+    database.execute(f"PRAGMA user_version = {newer}")
     database.close()
-    with pytest.raises(ConfigError, match=rf"has version {VERSION + 1}.*update agentkit"):
+    with pytest.raises(ConfigError, match=rf"has version {newer}.*update agentkit"):
         await store.list()
+
+
+async def test_an_older_file_is_upgraded(
+    store: SqliteSessionStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later version adds its steps to a file that is there, and loses nothing of it."""
+    await store.append("s", [user("q")], 0)
+    await store.aclose()
+    steps = (*sqlite_schema.STEPS, ("ALTER TABLE sessions ADD COLUMN title TEXT",))
+    monkeypatch.setattr(sqlite_schema, "STEPS", steps)
+    assert await store.load("s") == [user("q")]
+    await store.aclose()
+    database = sqlite3.connect(path)
+    assert database.execute("SELECT title FROM sessions").fetchall() == [(None,)]
+    assert database.execute("PRAGMA user_version").fetchone() == (len(steps),)
+    database.close()
 
 
 async def test_a_foreign_database_is_refused(store: SqliteSessionStore, path: Path) -> None:

@@ -1,4 +1,8 @@
-"""The contract of session stores. A new store joins by one line in `STORES`."""
+"""The contract of session stores.
+
+A store of the core joins by one line in `STORES`, any other by a module that imports all of this
+and has a `make_store` of its own.
+"""
 
 from __future__ import annotations
 
@@ -60,10 +64,13 @@ def time() -> Time:
 
 
 @pytest.fixture(params=STORES)
-async def store(
-    request: pytest.FixtureRequest, tmp_path: Path, time: Time
-) -> AsyncIterator[SessionStore]:
-    made = STORES[request.param](tmp_path, time)
+def make_store(request: pytest.FixtureRequest) -> MakeStore:
+    return STORES[request.param]
+
+
+@pytest.fixture
+async def store(make_store: MakeStore, tmp_path: Path, time: Time) -> AsyncIterator[SessionStore]:
+    made = make_store(tmp_path, time)
     yield made
     await made.aclose()
 
@@ -110,6 +117,20 @@ async def test_of_many_appends_at_the_same_length_one_wins(store: SessionStore) 
     outcomes = await asyncio.gather(*appends, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes].count(StoreConflict) == 19
     assert len(await store.load("s")) == 1
+
+
+async def test_a_cancelled_append_is_whole_or_absent(store: SessionStore) -> None:
+    """Wherever the cancellation strikes, no half of it is stored, and the session goes on."""
+    for rounds in range(12):
+        at = len(await store.load("s"))
+        task = asyncio.create_task(store.append("s", [*HELLO, *HELLO], at))
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    rows = await store.load("s")
+    assert rows == HELLO * (len(rows) // 4 * 2)
+    await store.append("s", HELLO, len(rows))
 
 
 async def test_many_sessions_append_at_once(store: SessionStore) -> None:
@@ -173,6 +194,19 @@ async def test_a_deleted_session_is_gone(store: SessionStore) -> None:
     assert await store.list() == []
     await store.append("s", HELLO[:1], 0)
     assert await store.load("s") == HELLO[:1]
+
+
+async def test_deleting_a_user_deletes_that_users_sessions(store: SessionStore) -> None:
+    """All of them, and nobody else's."""
+    await store.append("a", HELLO, 0, user_id="ann")
+    await store.append("b", HELLO, 0, user_id="bob")
+    await store.append("c", HELLO, 0)
+    await store.append("d", HELLO[:1], 0)
+    await store.append("d", HELLO[1:], 1, user_id="ann")
+    await store.delete_user("ann")
+    await store.delete_user("nobody")
+    assert sorted(info.id for info in await store.list()) == ["b", "c"]
+    assert [await store.load(id) for id in "abcd"] == [[], HELLO, HELLO, []]
 
 
 async def test_sessions_are_listed_newest_first(store: SessionStore, time: Time) -> None:
@@ -264,12 +298,11 @@ async def test_a_turn_cancelled_while_it_is_taken_is_free_again(store: SessionSt
         pass
 
 
-@pytest.mark.parametrize("make", STORES.values(), ids=STORES)
 def test_a_store_serves_several_event_loops_one_after_another(
-    make: MakeStore, tmp_path: Path
+    make_store: MakeStore, tmp_path: Path
 ) -> None:
     """A script may call `asyncio.run` more than once, with waiters each time."""
-    store = make(tmp_path, Time())
+    store = make_store(tmp_path, Time())
 
     async def converse(at: int) -> None:
         async def take(n: int) -> None:
@@ -277,6 +310,7 @@ def test_a_store_serves_several_event_loops_one_after_another(
                 await store.append("s", [user("x")], at + n)
 
         await asyncio.gather(*(take(n) for n in range(3)))
+        await store.aclose()
 
     asyncio.run(converse(0))
     asyncio.run(converse(3))
