@@ -75,6 +75,12 @@ _WEB_TESTS = (
     *("test_http*.py", "test_replies.py"),
 )
 _WEB_API = (*_content("api_settings", "json_api"), *_ANY_CONTENT)
+_SESSION = "/agentkit/session"
+_ANY_SERVER = tuple(
+    pattern.format(name)
+    for name in ("connections", "lease", "layered_store")
+    for pattern in (f"{_SESSION}/{{}}.py", f"{_TESTS}/session/test_{{}}.py")
+)
 MODULES: dict[str, tuple[str, ...]] = {
     "mcp": ("/agentkit/mcp_server.py", "/agentkit/tools/mcp_*.py", f"{_TESTS}/*mcp*.py"),
     "local_fetcher": (
@@ -93,6 +99,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         *_WEB_API,
     ),
     "server": ("/agentkit/server/*", f"{_TESTS}/server/*"),
+    "redis": (f"{_SESSION}/redis_*.py", f"{_TESTS}/session/*redis*.py", *_ANY_SERVER),
+    "postgres": (f"{_SESSION}/postgres_*.py", f"{_TESTS}/session/*postgres*.py", *_ANY_SERVER),
     "tracing": (
         "/agentkit/observability/tracing*.py",
         f"{_TESTS}/observability/fake_tracer.py",

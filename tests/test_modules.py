@@ -28,6 +28,8 @@ ENTRIES = {
     "brave": {"content/brave_search.py"},
     "jina": {"content/jina.py"},
     "server": {"server/app.py", "server/serve.py"},
+    "redis": {"session/redis_store.py", "session/layered_store.py"},
+    "postgres": {"session/postgres_store.py", "session/layered_store.py"},
     "tracing": {"observability/tracing.py"},
 }
 PACKAGES = {
@@ -36,6 +38,8 @@ PACKAGES = {
     "brave": set(),
     "jina": set(),
     "server": {"fastapi", "uvicorn", "sse-starlette"},
+    "redis": {"redis"},
+    "postgres": {"sqlalchemy[asyncio]", "asyncpg"},
     "tracing": {"opentelemetry-api"},
 }
 TOOLS = ["get_word", "fetch_page", "brave_search", "jina_read", "jina_search"]
@@ -48,7 +52,7 @@ import sys
 import my_agent.agentkit
 names = [name.partition("agentkit.")[2] for name in sys.modules if "agentkit." in name]
 print([n for n in names if n.split(".")[0] in ("content", "mcp_server") or "mcp_" in n])
-print([n for n in ("mcp", "pypdf") if n in sys.modules])
+print([n for n in ("mcp", "pypdf", "redis", "sqlalchemy", "asyncpg") if n in sys.modules])
 """
 
 

@@ -109,21 +109,25 @@ class Connections(Generic[Client]):
 
     def _store_error(self, failure: Failure) -> StoreError:
         advice = ": check that it runs and that the URL is right" if failure.lost else ""
-        return StoreError(mask(f"session store {self._address}: {failure.text}{advice}"))
+        return StoreError(f"session store {self._address}: {mask(failure.text)}{advice}")
 
 
 def check_url(url: str, schemes: tuple[str, ...]) -> str:
     """Return a URL without what may be secret in it, and remember its password as one.
 
-    Raises `ConfigError`, which does not show the URL, if its scheme is none of `schemes`.
+    Raises `ConfigError`, which does not show the URL, if it is none of these `schemes`.
     """
     try:
-        scheme = urlsplit(url).scheme
-        add_url_secrets(url)
-    except ValueError:
+        parts = urlsplit(url)
+        scheme = parts.scheme if "," in parts.netloc or parts.port != 0 else ""
+    except ValueError:  # no port but a piece of a password, for example
         scheme = ""
     if scheme not in schemes:
-        expected = " or ".join(f"{name}://" for name in schemes)
-        raise ConfigError(f"the URL of a session store is not one: it must begin with {expected}")
+        raise ConfigError(
+            f"the URL of a session store must be {' or '.join(f'{name}://' for name in schemes)}"
+            "user:password@host:port/name, with what is special in the password encoded (/ is %2F)"
+        )
+    if parts.password or parts.query:
+        add_url_secrets(url)
     rest = url.partition("://")[2].rpartition("@")[2]
     return f"{scheme}://{re.split('[?&#]', rest)[0]}"
