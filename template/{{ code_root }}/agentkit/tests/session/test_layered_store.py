@@ -17,8 +17,8 @@ from .test_store import HELLO, Clock, MakeStore, Time
 MORE: list[Row] = [user("more"), assistant("there is")]
 
 
-@pytest.fixture(name="make_store")
-def _make_store() -> MakeStore:
+@pytest.fixture
+def make_store() -> MakeStore:
     def make(folder: Path, clock: Clock) -> LayeredSessionStore:
         return LayeredSessionStore(MemorySessionStore(clock), MemorySessionStore(clock))
 

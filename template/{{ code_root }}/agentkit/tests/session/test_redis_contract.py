@@ -15,8 +15,8 @@ from .test_store import Clock, MakeStore
 __test__ = URL != ""
 
 
-@pytest.fixture(name="make_store")
-def _make_store(loopback: None) -> Iterator[MakeStore]:
+@pytest.fixture
+def make_store(loopback: None) -> Iterator[MakeStore]:
     with fresh_prefix() as prefix:
 
         def make(folder: Path, clock: Clock) -> RedisSessionStore:
