@@ -72,12 +72,12 @@ class Thinking:
 class _Made:
     """Slots for what was made of a value; equality, JSON, copies and `replace()` ignore them."""
 
-    __slots__ = ("_arguments_text", "_forms", "_json", "_weight")
+    __slots__ = ("_arguments_text", "_forms", "_json", "weight")
 
     _arguments_text: str
     _json: bytes | None
     _forms: dict[str, Any]
-    _weight: int
+    weight: int
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple([getattr(self, f.name) for f in fields(self)])  # type: ignore[arg-type]
@@ -128,7 +128,10 @@ Part = Text | ToolCall | ToolResult | Thinking | Image  # told apart by `type` w
 
 @dataclass(frozen=True, slots=True)
 class Message(_Made):
-    """One turn of a conversation: who speaks, and the parts of what is said."""
+    """One turn of a conversation: who speaks, and the parts of what is said.
+
+    `weight` is the characters of text, arguments and results; an image counts 6,000.
+    """
 
     role: Role
     parts: tuple[Part, ...]
@@ -138,7 +141,7 @@ class Message(_Made):
             object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "_json", None)
         object.__setattr__(self, "_forms", {})
-        object.__setattr__(self, "_weight", -1)
+        object.__setattr__(self, "weight", sum(map(_weight, self.parts)))
 
     @classmethod
     def system(cls, text: str) -> Message:
@@ -169,13 +172,6 @@ class Message(_Made):
     def tool_results(self) -> list[ToolResult]:
         """The results in order."""
         return [part for part in self.parts if isinstance(part, ToolResult)]
-
-    @property
-    def weight(self) -> int:
-        """Characters of text, arguments and results; an image counts 6,000."""
-        if self._weight < 0:
-            object.__setattr__(self, "_weight", sum(map(_weight, self.parts)))
-        return self._weight
 
     def to_json(self) -> bytes:
         """Return the message as JSON, the format sessions are stored in."""

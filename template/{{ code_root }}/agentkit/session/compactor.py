@@ -56,6 +56,8 @@ class SimpleHistoryCompactor:
         if self._has_only_grown(messages, budget):
             return list(messages)
         start = _window_start(messages, budget)
+        if start:  # too long, so no more than this will be kept
+            start = _window_start(messages, _goal(budget))
         window = seal([*_system(messages[:start]), *messages[start:]] if start else messages)
         size = symbols(window)
         if start or size > budget:
@@ -91,7 +93,10 @@ class SimpleHistoryCompactor:
 
 def symbols(messages: Sequence[Message]) -> int:
     """Return the size of messages in symbols."""
-    return sum([message.weight for message in messages])
+    total = 0
+    for message in messages:  # most lists are short: a step is two messages
+        total += message.weight
+    return total
 
 
 def check_budget(name: str, value: int) -> int:
@@ -99,6 +104,10 @@ def check_budget(name: str, value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigError(f"{name} is {value!r}: use a whole number, at least 1")
     return value
+
+
+def _goal(budget: int) -> int:
+    return budget * 3 // 4  # what a list over its budget is cut to
 
 
 def _system(messages: Sequence[Message]) -> list[Message]:
@@ -144,7 +153,7 @@ def trimmed(window: list[Message], budget: int) -> list[Message]:
     """Return a sendable list cut to three quarters of the budget, or as near as can be."""
     system = _system(window)
     room = budget - symbols(system)
-    target = room - (budget - budget * 3 // 4)
+    target = room - (budget - _goal(budget))
     exchanges = _exchanges(window[len(system) :], room)
     if exchanges and target < exchanges[-1].symbols() <= room:
         kept = exchanges[-1:]
@@ -166,7 +175,8 @@ def _exchanges(messages: list[Message], room: int) -> list[_Exchange]:
         elif message.role == "assistant":
             exchanges[-1].steps.append([message])
         else:
-            exchanges[-1].steps[-1].append(_without_giants(message, room))
+            fits = message.weight <= room
+            exchanges[-1].steps[-1].append(message if fits else _without_giants(message, room))
     return exchanges
 
 
@@ -214,7 +224,7 @@ def _squeezed(step: list[Message], room: int) -> list[Message]:
 
 def _without_giants(message: Message, room: int) -> Message:
     """Return the results with each one that alone exceeds the room cut to a quarter of it."""
-    return message if message.weight <= room else _cut(message, room // 4, above=room)
+    return _cut(message, room // 4, above=room)
 
 
 def _cut(message: Message, longest: int, above: int = 0) -> Message:

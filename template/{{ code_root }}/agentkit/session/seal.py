@@ -40,12 +40,16 @@ def is_sendable(messages: Iterable[Message], before: Role = "system") -> bool:
     calls: list[str] = []
     for message in messages:
         role: str = message.role
-        if role not in _FOLLOWERS[last] or is_empty(message):
+        parts = message.parts
+        if role not in _FOLLOWERS[last] or not parts:
             return False
         if role == "assistant":
-            calls = [part.id for part in message.parts if type(part) is ToolCall]
-            role = "calling" if calls else role
-        elif role == "tool" and [result.call_id for result in message.tool_results] != calls:
+            calls = [part.id for part in parts if type(part) is ToolCall]
+            if calls:
+                role = "calling"
+            elif is_empty(message):
+                return False
+        elif role == "tool" and [p.call_id for p in parts if type(p) is ToolResult] != calls:
             return False
         last = role
     return last != "calling"
