@@ -22,6 +22,7 @@ from .settings import ServerSettings, tokens_from_environment
 from .shutdown import on_shutdown
 
 _STATUSES = {
+    400: "Cannot be read, or is too long for the model.",
     401: "No valid token.",
     403: "Not for this user, or not from here.",
     404: "There is no such thing, or it is another user's.",
@@ -36,7 +37,8 @@ _STATUSES = {
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ProblemReply, "description": text} for status, text in _STATUSES.items()
 }
-_BEARER = [Depends(HTTPBearer(auto_error=False, description="Needed where tokens are set."))]
+# For the description only: the gate has looked before.
+_BEARER = [Depends(HTTPBearer(auto_error=False))]
 
 
 def create_app(
@@ -63,7 +65,8 @@ def create_app(
     )
     app.state.service = service
     for module in (chat, sessions, runs, openai_api):
-        app.include_router(module.router, dependencies=_BEARER, responses=_RESPONSES)
+        needs = _BEARER if settings.tokens else []
+        app.include_router(module.router, dependencies=needs, responses=_RESPONSES)
     app.include_router(health.router, responses=_RESPONSES)
     for kind, handler in (
         (Problem, on_problem),

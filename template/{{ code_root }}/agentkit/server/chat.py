@@ -35,8 +35,8 @@ async def chat(
 
 @router.post(
     "/chat/stream",
-    response_class=EventStream,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}} | _STREAM},
+    response_class=Response,
+    responses={200: {"content": {"text/event-stream": {}}} | _STREAM},
 )
 async def chat_stream(
     body: ChatRequest, service: ServiceOf, caller: CallerOf, asked: AskedUser

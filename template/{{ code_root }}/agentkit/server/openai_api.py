@@ -29,14 +29,10 @@ from .turns import Turn
 router = APIRouter(prefix="/v1", tags=["openai"])
 _CUT_OFF = ("length", "max_steps", "limit")
 _FILTERED = ("refused", "blocked")
-_OBJECT: dict[str, Any] = {"schema": {"type": "object"}}
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A chat.completion; with `stream`, chat.completion.chunk events.",
-        "content": {
-            "application/json": _OBJECT,
-            "text/event-stream": {"schema": {"type": "string"}},
-        },
+        "content": {"application/json": {"schema": {"type": "object"}}, "text/event-stream": {}},
     }
 }
 

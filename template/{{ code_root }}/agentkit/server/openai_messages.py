@@ -21,9 +21,12 @@ _REFUSED = {  # what clients may ask for, and would miss in silence
 
 
 class ChatMessage(BaseModel):
-    """A message; system and developer messages count as what the user says."""
+    """A message; system and developer messages count as what the user says.
 
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    There are no tools' messages: the agent runs its own, and clients see none of them.
+    """
+
+    role: Literal["system", "developer", "user", "assistant"]
     content: str | list[dict[str, Any]] | None = None
 
 
@@ -54,8 +57,6 @@ def read_conversation(body: CompletionRequest) -> tuple[list[Message], Message]:
     messages: list[Message] = []
     for index, message in enumerate(body.messages):
         where = f"messages[{index}]"
-        if message.role in ("tool", "function"):
-            raise _bad(where, f"role {message.role} is not supported: the agent runs its own tools")
         parts = _parts(message.content, where)
         role: Literal["user", "assistant"] = "user"
         if message.role == "assistant":

@@ -10,7 +10,8 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
-from .problems import as_problem, masked_json
+from ..errors import AgentkitError
+from .problems import Problem, as_problem, masked_json
 from .service import Service
 from .turns import CLEANUP, Turn
 
@@ -59,8 +60,8 @@ async def _events(
             async for line in lines:
                 yield {"data": masked_json(line)}
     except Exception as error:
-        problem = as_problem(error)
-        if problem.status >= 500:
+        if not isinstance(error, (AgentkitError, Problem)):
             service.agent.ctx.logger.error("a turn failed", error)
+        problem = as_problem(error)
         yield {"data": masked_json({"type": "error", **problem.data()})}
     yield {"data": "[DONE]"}

@@ -34,7 +34,7 @@ class Turn:
                 yield event
         await asyncio.wait((self.task,))
         if self.task.cancelled():
-            raise busy("shutting_down", "the server stopped this turn; what it said is stored")
+            raise busy("shutting_down", "the server is shutting down and stopped this turn")
         self.task.result()
 
     async def result(self, request: Request) -> GenerateResult:

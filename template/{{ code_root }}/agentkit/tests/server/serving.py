@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 from ...agent.agent import Agent
 from ...errors import ToolError
+from ...llm.provider import Provider
 from ...llm.providers.offline import ScriptedProvider
 from ...llm.requester import create_llm_requester
 from ...messages import Message, ToolCall
@@ -81,9 +82,18 @@ def scripted(
     tools: Sequence[Tool] = (shout, remove, who),
     store: SessionStore | None = None,
 ) -> Agent:
-    """Return an agent whose model answers from a script, without waiting between attempts."""
+    """Return an agent whose model answers from a script."""
+    return provided(ctx, ScriptedProvider(replies), tools, store)
+
+
+def provided(
+    ctx: RunContext,
+    provider: Provider,
+    tools: Sequence[Tool] = (),
+    store: SessionStore | None = None,
+) -> Agent:
+    """Return an agent over a provider, which does not wait between attempts."""
     backoff = Backoff(sleep=lambda seconds: asyncio.sleep(0))
-    provider = ScriptedProvider(replies)
     llm = create_llm_requester(ECHO, ctx.logger, None, ctx, provider=provider, backoff=backoff)
     return Agent(llm, ctx=ctx, tools=tools, store=store)
 
