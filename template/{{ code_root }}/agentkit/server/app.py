@@ -15,6 +15,7 @@ from ..agent.agent import Agent
 from ..errors import AgentkitError, ConfigError
 from . import chat, health, openai_api, runs, sessions
 from .gate import Gate
+from .page import page_router
 from .problems import MaskedJson, Problem, on_http_error, on_invalid, on_problem
 from .schemas import ProblemReply
 from .service import Service
@@ -68,6 +69,7 @@ def create_app(
         needs = _BEARER if settings.tokens else []
         app.include_router(module.router, dependencies=needs, responses=_RESPONSES)
     app.include_router(health.router, responses=_RESPONSES)
+    app.include_router(page_router())
     for kind, handler in (
         (Problem, on_problem),
         (AgentkitError, on_problem),
