@@ -26,8 +26,6 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " PRIMARY KEY (session, position))",
         "CREATE TABLE agentkit_leases (session text PRIMARY KEY, owner text NOT NULL,"
         " expires timestamptz NOT NULL)",
-        "CREATE TABLE agentkit_version (number integer NOT NULL)",
-        "INSERT INTO agentkit_version VALUES (0)",
     ),
 )
 _LOCK = 4_246_172_663  # any number: whoever prepares the tables holds the advisory lock with it
@@ -87,12 +85,7 @@ class _Driver:
         async with client.execution_options(isolation_level="READ COMMITTED").begin() as database:
             version = await _version(database)
             if version < len(STEPS):
-                await database.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
-                version = await _version(database)  # another process may have been faster
-                for statement in chain.from_iterable(STEPS[version:]):
-                    await database.execute(text(statement))
-                newest = max(version, len(STEPS))
-                await database.execute(text(f"UPDATE agentkit_version SET number = {newest}"))
+                version = await _upgrade(database)
         if version > len(STEPS):
             raise ConfigError(
                 f"the session store's tables have version {version}, this agentkit knows "
@@ -114,4 +107,18 @@ class _Driver:
 async def _version(database: AsyncConnection) -> int:
     if not await database.scalar(text("SELECT to_regclass('agentkit_version')")):
         return 0
-    return int(await database.scalar(text("SELECT number FROM agentkit_version")))
+    return await database.scalar(text("SELECT number FROM agentkit_version")) or 0
+
+
+async def _upgrade(database: AsyncConnection) -> int:
+    """Take the missing steps, one process at a time, and return the version."""
+    await database.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+    # Without this, the server would answer from a cache that the wait has made out of date.
+    await database.execute(text("CREATE TABLE IF NOT EXISTS agentkit_version (number integer)"))
+    version = await _version(database)
+    for statement in chain.from_iterable(STEPS[version:]):
+        await database.execute(text(statement))
+    newest = max(version, len(STEPS))
+    await database.execute(text("DELETE FROM agentkit_version"))
+    await database.execute(text(f"INSERT INTO agentkit_version VALUES ({newest})"))
+    return newest

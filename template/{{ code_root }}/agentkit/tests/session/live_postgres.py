@@ -8,7 +8,8 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...session.postgres_server import PostgresServer
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
 
 URL = os.environ.get("TEST_DATABASE_URL", "")
 
@@ -24,9 +25,11 @@ def fresh_schema(url: str = URL) -> Iterator[str]:
 
 
 async def execute(url: str, statement: str) -> int:
-    """Run a statement, and return how many rows it changed."""
-    server = PostgresServer(url, asyncio.sleep)
-    try:
-        return await server.change(statement)
-    finally:
-        await server.aclose()
+    """Run a statement past the store, and return how many rows it changed or found."""
+    engine = create_async_engine(
+        "postgresql+asyncpg://", connect_args={"dsn": url}, isolation_level="AUTOCOMMIT"
+    )
+    async with engine.connect() as connection:
+        count = (await connection.execute(text(statement))).rowcount
+    await engine.dispose()
+    return count
