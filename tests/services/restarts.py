@@ -1,9 +1,9 @@
 """Stops and starts a Redis and a PostgreSQL of its own under load.
 
-`python -m tests.services.restarts`. Twenty writers append numbers to sessions of their own. Who gets a `StoreError` reads what is
-stored and goes on from there, as an agent's next turn does. At the end every number must be there
-once, in order. Needs `redis-server` and PostgreSQL's programs; as root, it runs the latter as
-the user postgres.
+`python -m tests.services.restarts`. Twenty writers append numbers to sessions of their own. Who
+gets a `StoreError` reads what is stored and goes on from there, as an agent's next turn does. At
+the end every number must be there once, in order. Needs `redis-server` and PostgreSQL's programs;
+as root, it runs the latter as the user postgres.
 """
 
 from __future__ import annotations

@@ -109,6 +109,7 @@ class LayeredSessionStore:
         try:
             return await work()
         except Exception as error:  # a store is anybody's code
-            self._off_until = self._clock() + PAUSE
-            self._logger.warn(f"the short-term session store is off: {exception_text(error)}")
+            if self._clock() >= self._off_until:  # else another session met it first
+                self._off_until = self._clock() + PAUSE
+                self._logger.warn(f"the short-term session store is off: {exception_text(error)}")
             return None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import io
 from pathlib import Path
 
@@ -112,6 +113,21 @@ async def test_a_failing_short_term_store_costs_one_warning(
     stores.time.now += PAUSE
     assert await stores.both.load("s") == [*HELLO, *MORE]
     assert await stores.short.load("s") == [*HELLO, *MORE]
+
+
+async def test_sessions_that_meet_the_failure_together_cost_one_warning(
+    stores: Stores, log: io.StringIO
+) -> None:
+    """A busy process does not fill its log."""
+
+    class Slow(MemorySessionStore):
+        async def load(self, id: str, after: int = 0) -> Rows:
+            await asyncio.sleep(0)
+            raise StoreError("no connection")
+
+    both = LayeredSessionStore(Slow(), stores.long, Logger("test", "debug", log), stores.time)
+    await asyncio.gather(*(both.load(f"s{n}") for n in range(5)))
+    assert log.getvalue().count("is off") == 1
 
 
 async def test_a_failing_long_term_store_fails_the_append(stores: Stores) -> None:
