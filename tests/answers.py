@@ -11,6 +11,8 @@ from typing import Any
 
 Answers = dict[str, Any]
 
+CONTAINER_FILES = ("Dockerfile", "compose.yaml", ".dockerignore")  # the user's, of the server
+
 _ADAPTERS = "/agentkit/llm/providers"
 _TESTS = "/agentkit/tests"
 _FAKE_CLAUDE = (f"{_TESTS}/fake_messages.py", f"{_TESTS}/anthropic_*.py")
@@ -98,7 +100,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         f"{_TESTS}/content/fake_jina.py",
         *_WEB_API,
     ),
-    "server": ("/agentkit/server/*", f"{_TESTS}/server/*"),
+    "server": ("/agentkit/server/*", f"{_TESTS}/server/*", *CONTAINER_FILES),
     "redis": (f"{_SESSION}/redis_*.py", f"{_TESTS}/session/*redis*.py", *_ANY_SERVER),
     "postgres": (f"{_SESSION}/postgres_*.py", f"{_TESTS}/session/*postgres*.py", *_ANY_SERVER),
     "tracing": (

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from answers import CI, MODULES, SDKS, Answers
+from answers import CI, CONTAINER_FILES, MODULES, SDKS, Answers
 
 ROOT = Path(__file__).parent.parent
 PARTS = ("copier.yml", "reserved.txt", "hooks", "template")
@@ -85,7 +85,7 @@ def expected_files(
 @functools.cache
 def _files_by_owners(code_root: str, foreign: bool) -> dict[frozenset[str], set[str]]:
     """Return a project's files by the options that bring them; those of no option are always in."""
-    left_out = {*USERS_FILES, "pyproject.toml"} if foreign else {REQUIREMENTS}
+    left_out = {*USERS_FILES, *CONTAINER_FILES, "pyproject.toml"} if foreign else {REQUIREMENTS}
     files: dict[frozenset[str], set[str]] = {}
     for name in template_files():
         if name not in left_out:

@@ -10,7 +10,7 @@ from agentkit import ConfigError, Logger, ModelURI, Usage
 from agentkit.llm.provider import create_provider
 from agentkit.observability.prices import Prices
 from agentkit.transport import HttpClients
-from answers import SDKS
+from answers import CONTAINER_FILES, SDKS
 from conftest import Render
 from installed import needs_of
 from repositories import changes, commit, contents, copy, generate, git, new_template, update
@@ -20,7 +20,7 @@ from test_generated import start
 from test_names import answers_of
 
 PACKAGES = {name: "google.genai" if name == "google" else name for name in SDKS}
-USERS = {in_project(name, "src/my_agent") for name in USERS_FILES}
+USERS = {in_project(name, "src/my_agent") for name in (*USERS_FILES, *CONTAINER_FILES)}
 CHANGES = [["openai"], ["anthropic"], ["litellm"], list(SDKS), [], ["google", "openai"]]
 BUILD = """
 from my_agent.main import build_agent
