@@ -125,7 +125,7 @@ def check_url(url: str, schemes: tuple[str, ...]) -> str:
     if scheme not in schemes:
         raise ConfigError(
             f"the URL of a session store must be {' or '.join(f'{name}://' for name in schemes)}"
-            "user:password@host:port/name, with what is special in the password encoded (/ is %2F)"
+            "user@host:port/name; encode what is special in a password (/ is %2F)"
         )
     if parts.password or parts.query:
         add_url_secrets(url)
