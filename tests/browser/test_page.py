@@ -140,14 +140,13 @@ def test_an_answer_goes_on_while_another_chat_is_open(page: Page) -> None:
 
 
 def test_a_run_is_a_timeline(page: Page) -> None:
-    """From an answer to its run: calls and tools in order, with tokens, and back to all runs."""
+    """From an answer to its run: calls and tools with tokens and time, and back to all runs."""
     say(page, "look")
     page.get_by_role("link", name="run", exact=True).click()
     expect(page.get_by_role("heading", name="look")).to_be_focused()
-    kinds = page.locator("#timeline .kind")
-    expect(kinds).to_have_text(["call", "tool", "call"])
-    expect(page.locator("#timeline .title").nth(1)).to_have_text("look_up")
-    expect(page.locator("#timeline .amounts").first).to_contain_text("1,200 in, 34 out")
+    expect(page.locator("#timeline .step-call")).to_have_count(2)
+    expect(page.locator("#timeline .step-tool .title")).to_have_text("look_up")
+    expect(page.locator("#timeline .step-call").first).to_contain_text("1,200 in, 34 out")
     page.get_by_role("link", name="All runs").click()
     expect(page.locator("#run-list a").first).to_contain_text("look")
 

@@ -20,14 +20,22 @@ LONGEST = 2_000  # characters of a text
 
 
 def read_timeline(run_dir: Path) -> list[Data]:
-    """Return the calls, attempts, retries and tools of a run in the order in which they began."""
+    """Return the calls, attempts, retries and tools of a run in the order in which they began.
+
+    The log's times are milliseconds: of what began in the same one, what ended first comes first,
+    and a call before its attempts.
+    """
     events = read_events(run_dir)
     zero = _seconds(events[0].get("time")) if events else 0.0
-    found = [entry for path in read_calls(run_dir)[:MOST_CALLS] for entry in _call(path)]
-    found += [_tool(event) for event in events if event["event"] == "tool_finished"]
-    for entry in found:
-        entry["started"] = round(max(0.0, entry["started"] - zero), 3)
-    return sorted(found, key=lambda entry: float(entry["started"]))
+    groups = [list(_call(path)) for path in read_calls(run_dir)[:MOST_CALLS]]
+    groups += [[_tool(event)] for event in events if event["event"] == "tool_finished"]
+    found: list[tuple[float, float, Data]] = []
+    for first, *others in groups:
+        end = round(first["started"] + first["seconds"] - zero, 3)
+        for entry in (first, *others):
+            entry["started"] = round(max(0.0, entry["started"] - zero), 3)
+            found.append((entry["started"], end, entry))
+    return [entry for *_, entry in sorted(found, key=lambda item: item[:2])]
 
 
 def read_title(run_dir: Path) -> str:

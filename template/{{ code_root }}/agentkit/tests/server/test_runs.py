@@ -49,6 +49,23 @@ async def test_a_run_is_a_timeline(ctx: RunContext) -> None:
     assert failed == {("tool", "the tool failed"), ("attempt", "RateLimited: no")}
 
 
+def test_a_tool_comes_before_the_call_that_reads_its_result(tmp_path: Path) -> None:
+    """Also if all three took less than the log's clock can tell; a call comes before attempts."""
+    at = 'time: "2026-01-01T00:00:00.001Z"'
+    tool = f"- {{event: tool_finished, run: 1, {at}, tool: shout, seconds: 0.000}}\n"
+    (tmp_path / "run.yaml").write_text(f"- {{event: run_started, {at}}}\n{tool}", encoding="utf-8")
+    (tmp_path / "agent").mkdir()
+    attempts = f"attempts: [{{seconds: 0.0}}, {{{at}, seconds: 0.0}}]\n"
+    for number, rest in (
+        (1, "outcome: {seconds: 0.0}"),
+        (2, f"{attempts}outcome: {{seconds: 0.1}}"),
+    ):
+        text = f"identifier: chat\n{at}\nmessages: []\n{rest}\n"
+        (tmp_path / "agent" / f"000{number}-chat.yaml").write_text(text, encoding="utf-8")
+    kinds = [entry["kind"] for entry in read_timeline(tmp_path)]
+    assert kinds == ["call", "tool", "call", "attempt", "retry", "attempt"]
+
+
 async def test_an_unknown_run_is_not_found(ctx: RunContext) -> None:
     """Nor is a folder that is no run."""
     ctx.debug_dir.mkdir()
