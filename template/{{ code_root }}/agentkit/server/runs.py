@@ -53,11 +53,12 @@ def _read_one(run_dir: Path) -> dict[str, Any]:
 def _summary(folder: Path, found: dict[str, Any]) -> dict[str, Any]:
     """Return a run as clients get it; of one that cannot be read, only why."""
     started = found.get("started")
+    outcome = str(found.get("outcome", f"unreadable: {found.get('problem')}"))
     return {
         "run_id": found["run_id"],
         "started": None if started is None else str(started),
         "model": found.get("model"),
-        "outcome": str(found.get("outcome", f"unreadable: {found.get('problem')}")),
+        "outcome": "cancelled" if outcome.startswith("CancelledError") else outcome,
         "calls": int(found.get("steps", 0)),
         "input_tokens": int(found.get("input_tokens", 0)),
         "output_tokens": int(found.get("output_tokens", 0)),

@@ -20,6 +20,7 @@ from .auth import LOCAL_HOSTS, is_local
 from .settings import TOKEN, USER_TOKENS, ServerSettings, tokens_from_environment
 from .turns import CLEANUP
 
+KEEP_ALIVE = 75  # seconds, longer than the minute of common proxies, which must close first
 _LIMITS = {  # options that are named like the settings they set
     "max_body": "bytes of a request",
     "max_input": "characters of what a user says",
@@ -53,6 +54,7 @@ def run(build_agent: Callable[..., Agent], prog: str, arguments: Sequence[str]) 
                 log_level="warning",
                 server_header=False,
                 lifespan="on",
+                timeout_keep_alive=KEEP_ALIVE,
                 timeout_graceful_shutdown=int(settings.grace + CLEANUP + 1),
             )
         )
