@@ -1,0 +1,1 @@
+"""What needs a real service, such as PostgreSQL; or processes that are killed."""

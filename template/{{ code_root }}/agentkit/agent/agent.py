@@ -125,7 +125,7 @@ class Agent:
         `user_id` is whose session a new one becomes. Raises `StoreConflict` when the session is
         still busy with another turn after `wait` seconds; None waits as long as it takes.
         """
-        user = _user_message(input)
+        user = user_message(input)
         await self.init()
         ctx = ctx or self.ctx
         current = self._session(session, user_id)
@@ -231,7 +231,8 @@ def _requester(llm: Provider | str | Sequence[str], ctx: RunContext | None) -> L
     return create_llm_requester("chat://offline/provider", ctx.logger, None, ctx, provider=llm)
 
 
-def _user_message(input: str | Message) -> Message:
+def user_message(input: str | Message) -> Message:
+    """Return the message of an input; raises `ConfigError` for one that says nothing."""
     message = Message.user(input) if isinstance(input, str) else input
     if not isinstance(message, Message) or message.role != "user":
         raise ConfigError("the input must be a text or a message of the user")

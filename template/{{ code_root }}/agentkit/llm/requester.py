@@ -28,7 +28,7 @@ from .provider import Provider, create_provider
 from .result import GenerateResult, Limits
 from .schema import output_schema
 from .spend import Spend, current_spend
-from .tool_step import ToolStep
+from .tool_step import AroundTool, ToolStep
 
 NO_TOOLS = ToolRegistry()
 
@@ -38,6 +38,7 @@ class LlmRequester:
 
     Use it as a context manager, or call `aclose()`: it owns its HTTP clients. One requester serves
     many runs at once. `logger`, `costs` and `ctx` are those of runs that bring none of their own.
+    `around_tool(call, run)` may be set: it stands between each call and its tool, which `run` runs.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class LlmRequester:
         self.logger = logger
         self.costs = costs
         self.ctx = ctx
+        self.around_tool: AroundTool | None = None
         self._clients = clients
         self._backoff = backoff
         self._prices = Prices(logger)
@@ -127,7 +129,9 @@ class LlmRequester:
             compactor,
             dict(settings or {}),
         )
-        step = ToolStep(tools, tool_context or ToolContext(run=ctx), approve, ctx, spend)
+        step = ToolStep(
+            tools, tool_context or ToolContext(run=ctx), approve, ctx, spend, self.around_tool
+        )
         history = list(messages) if in_order else seal(messages)
         return Run(self.models, history, options, ledger, step).events(deltas)
 

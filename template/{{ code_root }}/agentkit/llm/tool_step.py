@@ -7,7 +7,7 @@ import contextvars
 import functools
 import inspect
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -22,6 +22,7 @@ from .spend import Spend, current_spend
 MOST_AT_ONCE = 16  # tools of one turn; each plain function is a thread
 MOST_WAITING = 1_000  # events that nobody has taken yet, beyond which progress is left out
 
+AroundTool = Callable[[ToolCall, Callable[[], Awaitable[ToolResult]]], Awaitable[ToolResult]]
 ToolEvent = ToolStarted | ToolProgress | ToolFinished | ApprovalNeeded
 
 
@@ -34,6 +35,7 @@ class ToolStep:
     approve: Approve | None
     ctx: RunContext
     spend: Spend
+    around: AroundTool | None = None
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolEvent | Message, None]:
         """Yield what happens, then the tool message with a result for every call.
@@ -85,7 +87,8 @@ class ToolStep:
                 shared.session_id, shared.user_id, shared.metadata, call, shared.run, report
             )
             asked = approve if self.approve else None
-            result = await self.registry.execute(call, ctx, asked, places)
+            work = functools.partial(self.registry.execute, call, ctx, asked, places)
+            result = await (self.around(call, work) if self.around else work())
             seconds = time.perf_counter() - started
             self._tell(ToolFinished(call, result, seconds, self.spend.run), happened)
             return result

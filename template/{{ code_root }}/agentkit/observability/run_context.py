@@ -62,12 +62,12 @@ class RunContext:
         self._watchers.append(watcher)
         self.observers.append(watcher(self))
 
-    def another(self, debug_dir: Path | None = None) -> RunContext:
+    def another(self, debug_dir: Path | None = None, run_id: str | None = None) -> RunContext:
         """Return a context for another conversation: a new id, the same logger and watchers.
 
-        With `debug_dir` its files go there.
+        With `debug_dir` its files go there, with `run_id` that is its id.
         """
-        ctx = create_run_context(self.logger, debug_dir or self.debug_dir)
+        ctx = create_run_context(self.logger, debug_dir or self.debug_dir, run_id)
         for watcher in self._watchers:
             ctx.watch(watcher)
         return ctx

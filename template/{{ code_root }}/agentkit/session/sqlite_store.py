@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import AgentkitError, StoreError
+from .owner import is_dead, new_owner
 from .sqlite_schema import prepare
 from .sqlite_worker import SqliteWorker
 from .store import (
@@ -89,7 +88,7 @@ class SqliteSessionStore:
 
     @asynccontextmanager
     async def _turn(self, id: str) -> AsyncIterator[None]:
-        owner = f"{_host()}:{os.getpid()}:{secrets.token_hex(8)}"
+        owner = new_owner()
         async with self._turns(id):
             renewal: asyncio.Task[None] | None = None
             try:
@@ -168,7 +167,7 @@ def _list(database: Connection, user_id: str | None) -> SessionInfos:
 
 def _take(database: Connection, id: str, owner: str, now: float) -> bool:
     held = database.execute("SELECT owner, expires FROM leases WHERE session = ?", (id,)).fetchone()
-    if held and held[1] > now and not _is_dead(held[0]):
+    if held and held[1] > now and not is_dead(held[0]):
         return False
     database.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (id, owner, now + LEASE))
     return True
@@ -182,25 +181,3 @@ def _extend(database: Connection, id: str, owner: str, expires: float) -> None:
 
 def _release(database: Connection, id: str, owner: str) -> None:
     database.execute("DELETE FROM leases WHERE session = ? AND owner = ?", (id, owner))
-
-
-def _host() -> str:
-    """Return a name for the space in which a process id means one process."""
-    try:
-        space = os.stat("/proc/self/ns/pid").st_ino  # containers can share a host name
-    except OSError:
-        space = 0
-    return f"{socket.gethostname()}/{space}"
-
-
-def _is_dead(owner: str) -> bool:
-    host, process, _ = owner.rsplit(":", 2)
-    if os.name != "posix" or host != _host():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
