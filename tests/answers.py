@@ -103,6 +103,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "server": ("/agentkit/server/*", f"{_TESTS}/server/*", *CONTAINER_FILES),
     "redis": (f"{_SESSION}/redis_*.py", f"{_TESTS}/session/*redis*.py", *_ANY_SERVER),
     "postgres": (f"{_SESSION}/postgres_*.py", f"{_TESTS}/session/*postgres*.py", *_ANY_SERVER),
+    "durable": ("/agentkit/durable/*", f"{_TESTS}/durable/*"),
     "tracing": (
         "/agentkit/observability/tracing*.py",
         f"{_TESTS}/observability/fake_tracer.py",

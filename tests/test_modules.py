@@ -30,6 +30,7 @@ ENTRIES = {
     "server": {"server/app.py", "server/serve.py"},
     "redis": {"session/redis_store.py", "session/layered_store.py"},
     "postgres": {"session/postgres_store.py", "session/layered_store.py"},
+    "durable": {"durable/agent.py"},
     "tracing": {"observability/tracing.py"},
 }
 PACKAGES = {
@@ -40,6 +41,7 @@ PACKAGES = {
     "server": {"fastapi", "uvicorn", "sse-starlette"},
     "redis": {"redis"},
     "postgres": {"sqlalchemy[asyncio]", "asyncpg"},
+    "durable": {"dbos"},
     "tracing": {"opentelemetry-api"},
 }
 TOOLS = ["get_word", "fetch_page", "brave_search", "jina_read", "jina_search"]
@@ -52,7 +54,7 @@ import sys
 import my_agent.agentkit
 names = [name.partition("agentkit.")[2] for name in sys.modules if "agentkit." in name]
 print([n for n in names if n.split(".")[0] in ("content", "mcp_server") or "mcp_" in n])
-print([n for n in ("mcp", "pypdf", "redis", "sqlalchemy", "asyncpg") if n in sys.modules])
+print([n for n in ("mcp", "pypdf", "redis", "sqlalchemy", "asyncpg", "dbos") if n in sys.modules])
 """
 
 

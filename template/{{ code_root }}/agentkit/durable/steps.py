@@ -7,7 +7,7 @@ again after a crash goes through the same steps in the same order, and takes ove
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from .records import (
     tool_result_data,
 )
 
-Ask = Callable[[], Awaitable[Reply]]
+Ask = Callable[[], Coroutine[None, None, Reply]]
 RunTool = Callable[[], Awaitable[ToolResult]]
 
 
@@ -40,6 +40,25 @@ class _ToolSteps(NamedTuple):
     call: ToolCall
     begin: StepReservation
     end: StepReservation
+
+
+class _Asking:
+    """One request to a model, which can be stopped without stopping what waits for it."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._task: asyncio.Task[Reply] | None = None
+        self.late = False
+
+    async def reply(self) -> Reply:
+        if self.late:
+            raise asyncio.CancelledError
+        self._task = asyncio.ensure_future(self._ask())
+        return await self._task
+
+    def stop(self) -> None:
+        if self._task is None or self._task.cancel():  # else it is there, and being written down
+            self.late = True
 
 
 class Steps:
@@ -60,13 +79,14 @@ class Steps:
 
     async def reply(self, ask: Ask) -> Reply:
         """Return the reply that was written down, else ask for one and write it down."""
-        live: list[bool] = []
-        outcome = await DBOS.run_step_async(_named("model"), self._ask, ask, live)
+        asking = _Asking(ask)
+        step = DBOS.run_step_async(_named("model"), self._ask, asking)
+        outcome = await self._written_down(asyncio.create_task(step), asking)
         if "error" in outcome:
             raise read_error(outcome["error"])
         if "reply" not in outcome:
-            if live:
-                raise asyncio.CancelledError
+            if asking.late:
+                raise asyncio.CancelledError  # which the deadline waits for
             raise ConnectionFailed("no complete reply in time")
         reply = read_reply(outcome["reply"])
         for call in reply.message.tool_calls:
@@ -91,16 +111,26 @@ class Steps:
         self.rows[session] = await DBOS.run_step_async(_named("session"), _value, count)
         return self.rows[session]
 
-    async def _ask(self, ask: Ask, live: list[bool]) -> Json:
-        live.append(True)
+    async def _written_down(self, step: asyncio.Task[Json], asking: _Asking) -> Json:
+        """Wait for a step. A deadline ends the request only: its outcome is written down first."""
+        while True:
+            try:
+                return await asyncio.shield(step)
+            except asyncio.CancelledError:
+                if step.done() or self._is_closing():
+                    step.cancel()
+                    raise
+                asking.stop()
+
+    async def _ask(self, asking: _Asking) -> Json:
         try:
-            return {"reply": reply_data(await ask())}
+            return {"reply": reply_data(await asking.reply())}
         except LlmError as error:
             return {"error": error_data(error)}
         except asyncio.CancelledError:
-            if self._is_closing():
+            if not asking.late:
                 raise
-            return {"cut_off": True}  # its time was up; the next attempt is a step of its own
+            return {"cut_off": True}  # the next attempt is a step of its own
 
     async def _run_tool(self, call: ToolCall, run: RunTool, first: bool) -> Json:
         if not first:

@@ -21,6 +21,7 @@ from ...llm.requester import create_llm_requester
 from ...llm.result import GenerateResult
 from ...messages import Message, Reply, ToolCall
 from ...observability.logger import Logger
+from ...observability.records import Record, ToolFinished
 from ...observability.run_context import create_run_context
 from ...retry import Backoff
 from ...session.sqlite_store import SqliteSessionStore
@@ -29,7 +30,7 @@ from ...tools.tool import Tool, ToolContext, tool
 
 LOOK_UP = Message("assistant", (ToolCall("1", "look_up", {"word": "ubiquitous"}),))
 BOTH = Message("assistant", (*LOOK_UP.parts, ToolCall("2", "wait")))
-MODEL = "chat://offline/scripted?timeout=50"  # milliseconds; only `hang` takes any time
+MODEL = "chat://offline/scripted?timeout=1000"  # milliseconds; only `hang` takes any time
 
 
 @dataclass
@@ -73,7 +74,7 @@ class Model(ScriptedProvider):
         return await ScriptedProvider([reply]).complete(request)
 
 
-def tools(told: Told, waiting: asyncio.Event) -> list[Tool]:
+def tools(told: Told, looked: asyncio.Event, waiting: asyncio.Event) -> list[Tool]:
     """Return a tool that answers, and one that never does."""
 
     @tool
@@ -86,6 +87,7 @@ def tools(told: Told, waiting: asyncio.Event) -> list[Tool]:
     async def wait() -> None:
         """Wait."""
         told.ran.append("wait")
+        await looked.wait()
         waiting.set()
         await asyncio.Event().wait()
 
@@ -99,11 +101,18 @@ def build(folder: Path, told: Told, log: io.StringIO, waiting: asyncio.Event) ->
         await asyncio.sleep(0)
 
     ctx = create_run_context(Logger("test", "warn", log), folder / "debug")
+    looked = asyncio.Event()  # the result of the other tool of that step is written down
+
+    def note(record: Record) -> None:
+        if isinstance(record, ToolFinished) and told.ran.count("look_up") == 2:
+            looked.set()
+
+    ctx.watch(lambda own: note)
     llm = create_llm_requester(
         MODEL, ctx=ctx, provider=Model(told), backoff=Backoff(sleep=no_sleep)
     )
     store = SqliteSessionStore(folder / "sessions.db")
-    return Agent(llm, ctx=ctx, tools=tools(told, waiting), store=store)
+    return Agent(llm, ctx=ctx, tools=tools(told, looked, waiting), store=store)
 
 
 def open_runs(agent: Agent, folder: Path) -> DurableAgent:

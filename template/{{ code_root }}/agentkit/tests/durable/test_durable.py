@@ -92,7 +92,7 @@ def test_no_reply_is_paid_twice(told: Told) -> None:
 def test_no_tool_that_ended_runs_twice(told: Told) -> None:
     """The one that was running is not run again either, because `rerun` says so."""
     _, ran = told.before
-    assert (told.ran[ran - 2 :], told.ran[ran:]) == (["look_up", "wait"], [])
+    assert (sorted(told.ran[:ran]), told.ran[ran:]) == (["look_up", "look_up", "wait"], [])
 
 
 def test_the_model_and_the_log_are_told_of_a_tool_that_may_have_run(told: Told) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from ...llm.events import ApprovalNeeded, ToolFinished, ToolProgress, ToolStarted
 from ...llm.spend import Spend
 from ...llm.tool_step import MOST_AT_ONCE, ToolStep
-from ...messages import Message, ToolCall, ToolResult
+from ...messages import Message, Text, ToolCall, ToolResult
 from ...observability.run_context import RunContext
 from ...tools.registry import Approve, ToolRegistry
 from ...tools.tool import Tool, ToolContext, tool
@@ -283,3 +283,15 @@ async def test_progress_that_nobody_takes_is_left_out(ctx: RunContext) -> None:
     happened, (result,) = await run(step(ctx, [chatter]), call("chatter"))
     assert result.text == "done"
     assert len(happened) < 2_000
+
+
+async def test_something_may_stand_around_each_tool(ctx: RunContext) -> None:
+    """It gets the call, runs the tool or not, and answers for it."""
+
+    async def around(call: ToolCall, run: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+        return await run() if call.id == "c1" else ToolResult(call.id, call.name, (Text("no"),))
+
+    made = step(ctx, [wait])
+    made.around = around
+    _, results = await run(made, call("wait", 1, seconds=0), call("wait", 2, seconds=9))
+    assert [result.text for result in results] == ["waited 0", "no"]
