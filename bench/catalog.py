@@ -6,13 +6,21 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "adapters"
-PEERS = ["openai_sdk", "anthropic_sdk", "pydantic_ai", "agno", "smolagents"]
-ORDER = ["raw_socket", "raw_httpx2", "raw_httpx", "agentkit", *PEERS]
+PEERS = [
+    *("openai_sdk", "anthropic_sdk", "pydantic_ai", "agno", "openai_agents", "langgraph"),
+    *("smolagents", "fastapi_fullstack", "google_agents_cli"),
+]
+OURS = ["agentkit", "agentkit_openai", "agentkit_anthropic", "agentkit_litellm"]
+ORDER = ["raw_socket", "raw_httpx2", "raw_httpx", *OURS, *PEERS]
 
 
 @dataclass(frozen=True)
 class AdapterInfo:
-    """An adapter's constants; `project` holds the answers with which the template is rendered."""
+    """An adapter's constants.
+
+    `project` holds the answers with which the template is rendered; `generate` is the command of a
+    peer that makes projects and has nothing else to measure.
+    """
 
     name: str
     title: str
@@ -20,6 +28,7 @@ class AdapterInfo:
     venv: str
     environment: dict[str, str] = field(default_factory=dict)
     project: dict[str, str] | None = None
+    generate: tuple[str, ...] = ()
 
 
 def read(name: str) -> AdapterInfo:
@@ -31,10 +40,11 @@ def read(name: str) -> AdapterInfo:
     return AdapterInfo(
         name=name,
         title=constants["TITLE"],
-        import_statement=constants["IMPORT"],
+        import_statement=constants.get("IMPORT", ""),
         venv=constants.get("VENV", name),
         environment=constants.get("ENVIRONMENT", {}),
         project=constants.get("PROJECT"),
+        generate=constants.get("GENERATE", ()),
     )
 
 
@@ -46,7 +56,7 @@ def names() -> list[str]:
 
 
 def _constants(path: Path) -> dict[str, Any]:
-    wanted = {"TITLE", "IMPORT", "VENV", "ENVIRONMENT", "PROJECT"}
+    wanted = {"TITLE", "IMPORT", "VENV", "ENVIRONMENT", "PROJECT", "GENERATE"}
     constants = {}
     for node in ast.parse(path.read_text()).body:
         name = _assigned_name(node)

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from . import environments
 
-# Folders of the repository that have no part in rendering.
-NOT_THE_TEMPLATE = shutil.ignore_patterns(
-    ".git", ".venv", "bench", "tests", "__pycache__", "*.pyc", ".*_cache"
-)
+THE_TEMPLATE = ("copier.yml", "reserved.txt", "template", "hooks")
+LEFT_BEHIND = shutil.ignore_patterns("__pycache__", "*.pyc", ".*_cache")
 PROJECT_NAME = "bench-agent"
 
 
@@ -33,8 +31,13 @@ def render(answers: dict[str, str], scratch: Path) -> Path:
 def template(scratch: Path) -> Path:
     """Return a copy of the working tree without its history, so that uncommitted work counts."""
     copy = scratch / "template-tree"
-    if not copy.exists():
-        shutil.copytree(environments.ROOT, copy, ignore=NOT_THE_TEMPLATE)
+    for name in THE_TEMPLATE if not copy.exists() else ():
+        source, target = environments.ROOT / name, copy / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=LEFT_BEHIND)
+        else:
+            shutil.copy(source, target)
     return copy
 
 

@@ -38,6 +38,8 @@ def measure(
 
 
 def _one(info: AdapterInfo, letter: str, settings: Settings, scratch: Path) -> Json:
+    if info.generate and letter != "K":
+        return {"skipped": "makes projects"}
     if letter in PROCESSES:
         return _of_processes(info, letter, settings, scratch)
     command = [environments.python(info.venv), "-m", "bench.worker", info.name, letter]

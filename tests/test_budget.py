@@ -23,8 +23,8 @@ from agentkit import Agent, CostTracker, Logger, create_llm_requester, create_ru
 
 AGENTKIT = "agentkit"
 URI = "chat://openai/gpt-4o-mini?apiKey=sk-test-0123456789&baseURL=http://model/v1"
-CALLS_PER_TURN = 950  # of functions in agentkit; a turn here is two model calls and a tool
-LOG_BYTES_PER_TURN = 2_100  # layout for the most part: little is said here
+CALLS_PER_TURN = 860  # of functions in agentkit; a turn here is two model calls and a tool
+LOG_BYTES_PER_TURN = 2_000  # layout for the most part: little is said here
 MODULES = 320  # in sys.modules after `import agentkit`
 
 

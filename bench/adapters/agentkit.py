@@ -9,7 +9,6 @@ from typing import Any
 from agentkit import (
     Agent,
     CostTracker,
-    LlmRequester,
     Logger,
     MemorySessionStore,
     Message,
@@ -45,11 +44,14 @@ async def echo(text: str) -> str:
 
 
 class AgentkitAgents:
-    """One agent without tools and one with the tool, on one requester, as a server would hold."""
+    """One agent without tools and one with the tool, on one requester, as a server would hold.
 
-    def __init__(self, base: str, options: str = "") -> None:
+    The key comes from the environment, as in a generated project.
+    """
+
+    def __init__(self, uri: str) -> None:
         self.ctx = new_context()
-        self.llm = new_requester(base, options, self.ctx)
+        self.llm = create_llm_requester(uri, self.ctx.logger, CostTracker(), self.ctx)
         self.plain = self.agent()
         self.with_tools = self.agent(tools=[echo])
 
@@ -155,12 +157,6 @@ def new_context() -> RunContext:
     return create_run_context(Logger("bench", level="warn"), os.environ["BENCH_DEBUG_DIR"])
 
 
-def new_requester(base: str, options: str, ctx: RunContext) -> LlmRequester:
-    """Return a requester for the mock server."""
-    uri = f"chat://openai/{MODEL}?baseURL={base}/v1&apiKey=sk-test-benchmark-key{options}"
-    return create_llm_requester(uri, ctx.logger, CostTracker(), ctx)
-
-
 def _message(wire: Json) -> Message:
     if wire["role"] == "user":
         return Message.user(wire["content"])
@@ -174,9 +170,9 @@ def _message(wire: Json) -> Message:
 
 def make(base: str) -> AgentkitAgents:
     """Build the agents."""
-    return AgentkitAgents(base)
+    return AgentkitAgents(f"chat://openai/{MODEL}?baseURL={base}/v1")
 
 
 def make_with_timeout(base: str, timeout: float) -> AgentkitAgents:
     """Build the agents with a timeout in seconds per model call."""
-    return AgentkitAgents(base, f"&timeout={timeout * 1000:.0f}")
+    return AgentkitAgents(f"chat://openai/{MODEL}?baseURL={base}/v1&timeout={timeout * 1000:.0f}")

@@ -1,6 +1,7 @@
 """K: `copier copy` and `copier update`, against a template of as many empty files.
 
 CPU includes the git processes that Copier starts. Tasks are left out: they run a test suite.
+Peers make their default project with their own command.
 """
 
 import shutil
@@ -24,6 +25,8 @@ FIRST, SECOND = "v0.1.0", "v0.2.0"
 
 def measure(info: AdapterInfo, settings: Settings, scratch: Path) -> Json:
     """Alternate both templates: copy of the first release, then update to a second one."""
+    if info.generate:
+        return _of_a_peer(info, settings.repeat(5, 2), scratch)
     if info.project is None:
         raise Skipped("no template")
     work = scratch / "generation"
@@ -43,6 +46,24 @@ def measure(info: AdapterInfo, settings: Settings, scratch: Path) -> Json:
             for command in ("copy", "update")
         },
     }
+
+
+def _of_a_peer(info: AdapterInfo, repeat: int, scratch: Path) -> Json:
+    command = Path(python(info.venv)).with_name(info.generate[0])
+    work = scratch / info.name
+    runs = []
+    for number in range(repeat):
+        folder = work / str(number)
+        folder.mkdir(parents=True)
+        done = run([str(command), *info.generate[1:]], clean(), folder)
+        if done.code:
+            raise RuntimeError(f"{info.generate[0]}: {(done.stderr or done.stdout)[-300:]}")
+        runs.append({"wall_s": done.wall, "cpu_s": done.cpu})
+    times = {key: spread([row[key] for row in runs]) for key in ("wall_s", "cpu_s")}
+    files = [
+        path for path in (work / "0").rglob("*") if path.is_file() and ".git/" not in str(path)
+    ]
+    return {"command": " ".join(info.generate), "files": len(files), **times}
 
 
 def _compare(pairs: list[tuple[Json, Json]]) -> Json:
@@ -111,6 +132,9 @@ def _commit(repository: Path, tag: str | None = None) -> None:
 
 def rows(result: Json) -> list[list[Cell]]:
     """Return a row per command."""
+    if "command" in result:
+        cpu, wall = result["cpu_s"]["median"], result["wall_s"]["median"]
+        return [[result["command"], result["files"], cpu, wall, None, None]]
     return [
         [
             f"copier {command} -T",

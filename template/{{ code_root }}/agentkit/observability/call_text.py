@@ -85,10 +85,10 @@ def outcome_text(record: CallFinished) -> str:
 
 def run_started_text(record: RunStarted, now: str) -> str:
     """Return the line of `run.yaml` for a run that begins."""
-    parent = "null" if record.parent is None else record.parent
+    parent = "" if record.parent is None else f", parent: {record.parent}"
     name = inline(mask(record.identifier))
     event = f'event: run_started, run: {record.run}, time: "{now}"'
-    return f"- {{{event}, identifier: {name}, parent: {parent}}}\n"
+    return f"- {{{event}, identifier: {name}{parent}}}\n"
 
 
 def tool_finished_text(record: ToolFinished, now: str) -> str:

@@ -1,0 +1,20 @@
+"""The generated project with the SDK of openai: everything on, as in `agentkit`."""
+
+from ..floor import MODEL
+from .agentkit import AgentkitAgents
+
+TITLE = "agentkit, Responses through the openai SDK"
+IMPORT = "import agentkit"
+PROJECT = {"sdks": "[openai]"}
+
+
+def make(base: str) -> AgentkitAgents:
+    """Build the agents."""
+    return AgentkitAgents(f"responses://openai/{MODEL}?baseURL={base}/v1")
+
+
+def make_with_timeout(base: str, timeout: float) -> AgentkitAgents:
+    """Build the agents with a timeout in seconds per model call."""
+    return AgentkitAgents(
+        f"responses://openai/{MODEL}?baseURL={base}/v1&timeout={timeout * 1000:.0f}"
+    )
