@@ -21,6 +21,7 @@ _ROOT = "template/"
 _CODE_ROOT = "{{ code_root }}"
 # Beside agentkit the only files that an update still renders; all others are the user's.
 _OWNED = ("pyproject.toml", REQUIREMENTS)
+_MARK = b"<<<<<<< before updating"
 _RENDER_TIMEOUT = 120.0
 _SHOWN = 20
 
@@ -62,7 +63,8 @@ def describe_recopy(project: Project) -> list[str]:
         project.folder, "diff", "--name-only", "--diff-filter=M", "--relative", "-z", "HEAD"
     )
     written = {path for path in changed if _is_owned(path, project)}
-    return listing("WRITTEN OVER, also where you had edited it (see git diff HEAD):", written)
+    title = "WRITTEN OVER, also where you had edited it (see git diff HEAD):"
+    return listing(title, written, shown=len(written))
 
 
 def find_conflicts(project: Project) -> list[str]:
@@ -71,7 +73,10 @@ def find_conflicts(project: Project) -> list[str]:
         project.folder, "diff", "--name-only", "--diff-filter=U", "--relative", "-z"
     )
     new = repository.paths(project.folder, "ls-files", "-z", "--others", "--exclude-standard")
-    return sorted({*unmerged, *(path for path in new if path.endswith(".rej"))})
+    # What move.py could not merge is new to git, which therefore knows of no conflict.
+    ours = [path for path in new if path.startswith(project.package + "/")]
+    marked = {path for path in ours if _MARK in (project.folder / path).read_bytes()}
+    return sorted({*unmerged, *marked, *(path for path in new if path.endswith(".rej"))})
 
 
 def read_trees(project: Project, template: Path) -> Trees | None:
@@ -92,15 +97,25 @@ def describe_merge(project: Project, trees: Trees, conflicts: list[str]) -> list
     clean = set(touched) - {*conflicts, _ANSWERS}
     edited = {path for path in clean if trees.edited(path)}
     merged = {path for path in edited if (project.folder / path).exists()}
+    moves = moved(project)
     return [
-        *listing("Changed by the update:", clean - edited),
+        *listing("Changed by the update:", clean - edited - {*moves.values()}),
         *listing("Merged with your edits:", merged),
+        *listing("Moved, with your edits:", (f"{old} -> {new}" for old, new in moves.items())),
     ]
+
+
+def moved(project: Project) -> dict[str, str]:
+    """Map old names to new ones, as move.py has told git."""
+    options = ("--cached", "--name-status", "--find-renames=1%", "--diff-filter=R", "--relative")
+    found = repository.paths(project.folder, "diff", *options, "-z", "HEAD")
+    return dict(zip(found[1::3], found[2::3], strict=True))
 
 
 def find_lost(project: Project, trees: Trees, template: Path) -> Lost:
     """Compare what should be there with what is there."""
     gone = {path for path in {*trees.old, *trees.new} if not (project.folder / path).exists()}
+    gone -= {*moved(project)}
     edits = {path for path in gone if trees.edited(path)}
     missed = {path for path in gone - edits if path in trees.old and trees.changed(path)}
     if missed and (rendered := render(template, project)) is not None:
@@ -132,14 +147,17 @@ def render(template: Path, project: Project) -> set[str] | None:
 
 
 def describe_lost(lost: Lost) -> list[str]:
-    """Say what is gone and how to get it back."""
+    """Say what is gone and how to get it back, however much it is: nothing else names it."""
     lines = listing(
-        "REMOVED although you had edited it (switched off, or gone from the template):", lost.edits
+        "REMOVED although you had edited it (switched off, or gone from the template):",
+        lost.edits,
+        shown=len(lost.edits),
     )
-    lines += [f"    your version: git show HEAD:./{path}" for path in lost.edits[:_SHOWN]]
+    lines += [f"    your version: git show HEAD:./{path}" for path in lost.edits]
     return lines + listing(
         "CHANGED in the template, but your project has no such file (deleted or renamed by you):",
         lost.missed,
+        shown=len(lost.missed),
     )
 
 
@@ -148,15 +166,16 @@ def describe_imports(broken: list[str]) -> list[str]:
     return listing(
         "IMPORTED, but no longer there: take these lines out, or the project does not start:",
         broken,
+        shown=len(broken),
     )
 
 
-def listing(title: str, found: Iterable[str]) -> list[str]:
+def listing(title: str, found: Iterable[str], *, shown: int = _SHOWN) -> list[str]:
     """Return a title and indented paths, or nothing when there are none."""
     all_paths = sorted(found)
-    rest = len(all_paths) - _SHOWN
+    rest = len(all_paths) - shown
     more = [f"    and {rest} more, see: git status"] if rest > 0 else []
-    return [title, *(f"    {path}" for path in all_paths[:_SHOWN]), *more] if all_paths else []
+    return [title, *(f"    {path}" for path in all_paths[:shown]), *more] if all_paths else []
 
 
 def _in_project(tree: dict[str, str], project: Project) -> dict[str, str]:

@@ -12,7 +12,7 @@ from hook_project import HOOKS, commit_all, hook_command, make_project, run_hook
 
 sys.path.insert(0, str(HOOKS))
 
-from update import UNDO
+from update import UNDO, Lost, describe_lost
 
 ANSWERS = ".copier-answers.yml"
 INIT = "src/demo/agentkit/__init__.py"
@@ -56,3 +56,11 @@ def test_an_update_of_a_package_that_was_moved_says_what_to_do(project: Path) ->
     assert "there is no src/old/agentkit in " in second
     assert "write the new folder as code_root into .copier-answers.yml" in second
     assert done.code == 0
+
+
+def test_every_lost_edit_is_named() -> None:
+    """However many there are: no other line would name them."""
+    paths = [f"agentkit/file_{number}.py" for number in range(300)]
+    lines = describe_lost(Lost(paths, paths))
+    assert [path for path in paths if lines.count(f"    {path}") != 2] == []
+    assert sum(line.startswith("    your version: git show HEAD:./") for line in lines) == 300

@@ -9,6 +9,7 @@ import pytest
 from repositories import changes, commit, contents, copy, generate, git, new_template, update
 from repositories import release as tag_release
 from sources import ROOT, USERS_FILES, copy_sources, in_project
+from updates.releases import find_releases
 
 AGENTKIT = "template/{{ code_root }}/agentkit"
 NEW, OLD = "v999.0.0", "v998.0.0"
@@ -18,8 +19,8 @@ USERS = {in_project(name, "src/my_agent") for name in USERS_FILES}
 
 
 def earlier_states() -> list[str]:
-    """Every tag, and the last commit."""
-    return [*git(ROOT, "tag", "--list", "v*", "--sort=version:refname").split(), "HEAD"]
+    """Every release, and the last commit."""
+    return [*(release.commit for release in find_releases(ROOT)), "HEAD"]
 
 
 @pytest.fixture(scope="session")
@@ -118,55 +119,6 @@ def test_a_file_that_the_user_deleted_stays_deleted(project: Path) -> None:
     commit(project)
     update(project)
     assert not [name for name in deleted if (project / name).exists()]
-
-
-def test_an_edit_elsewhere_in_a_file_merges(project: Path) -> None:
-    """The user's line and the template's line are both there, without a conflict."""
-    replace(project / NOTES, "NOTE_19 = 19", "NOTE_19 = 'mine'")
-    commit(project)
-    update(project)
-    text = (project / NOTES).read_text(encoding="utf-8")
-    assert "NOTE_1 = 'one'\n" in text
-    assert "NOTE_19 = 'mine'\n" in text
-    assert "<<<<<<<" not in text
-
-
-def test_an_edit_of_the_same_line_is_a_conflict(project: Path) -> None:
-    """Both versions are marked in the file, and git knows that it is unmerged."""
-    replace(project / NOTES, "NOTE_1 = 1\n", "NOTE_1 = 'mine'\n")
-    commit(project)
-    update(project)
-    text = (project / NOTES).read_text(encoding="utf-8")
-    assert text.count("<<<<<<<") == 1
-    assert "NOTE_1 = 'mine'\n" in text
-    assert "NOTE_1 = 'one'\n" in text
-    assert git(project, "diff", "--name-only", "--diff-filter=U").split() == [NOTES]
-
-
-def test_own_dependencies_merge_with_new_versions(project: Path) -> None:
-    """A dependency that the user added below the comment survives a change of the template's."""
-    path = project / "pyproject.toml"
-    replace(
-        path,
-        "  # Your own:\n]\n\n[project.scripts]",
-        '  # Your own:\n  "mine>=1",\n]\n\n[project.scripts]',
-    )
-    commit(project)
-    update(project)
-    text = path.read_text(encoding="utf-8")
-    assert '"pyyaml>=6.1,<7"' in text
-    assert '"mine>=1"' in text
-    assert "<<<<<<<" not in text
-
-
-def test_own_files_are_not_touched(project: Path) -> None:
-    """A module of the user's, inside agentkit or outside, stays."""
-    for name in (f"{KIT}/mine.py", "src/my_agent/mine.py", "tests/test_mine.py"):
-        (project / name).parent.mkdir(exist_ok=True)
-        (project / name).write_text("MINE = True\n", encoding="utf-8")
-    commit(project)
-    update(project)
-    assert not [line for line in changes(project) if "mine" in line]
 
 
 def test_a_name_that_became_reserved_later_can_be_updated(releases: Path, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ HEAVY = {
 }
 PROBE = """
 import json, sys
-sys.path.insert(0, sys.argv[1])
+sys.path.append(sys.argv[1])  # last: the folder may hold a typing.py of the user's
 import agentkit
 print(json.dumps([*sys.modules]))
 """

@@ -87,7 +87,7 @@ async def test_a_coroutine_that_nobody_waits_for_is_closed() -> None:
 def test_a_thread_that_never_ends_does_not_keep_the_process() -> None:
     """A hanging tool must not hang the exit."""
     program = (
-        "import asyncio, sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "import asyncio, sys, time; sys.path.append(sys.argv[1])\n"
         "from agentkit.tools.thread import run_in_thread\n"
         "async def main():\n"
         "    task = asyncio.create_task(run_in_thread(lambda: time.sleep(60)))\n"

@@ -27,7 +27,7 @@ HELLO = [Message.user("hello")]
 # Makes a provider, calls it over a fake server, and prints what it saw of litellm and of the loop.
 PROBE = """
 import asyncio, json, logging, socket, sys
-sys.path.insert(0, sys.argv[1])
+sys.path.append(sys.argv[1])  # last: the folder may hold a typing.py of the user's
 import httpx2
 from agentkit.errors import LlmError
 from agentkit.llm.model_uri import ModelURI

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 HELLO = [Message.user("hello")]
 PROBE = """
 import sys
-sys.path.insert(0, sys.argv[1])
+sys.path.append(sys.argv[1])  # last: the folder may hold a typing.py of the user's
 import agentkit
 agentkit.create_llm_requester(sys.argv[2])
 print("openai" in sys.modules)
