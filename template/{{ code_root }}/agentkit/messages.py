@@ -72,11 +72,11 @@ class Thinking:
 class _Made:
     """Slots for what was made of a value; equality, JSON, copies and `replace()` ignore them."""
 
-    __slots__ = ("_arguments_text", "_forms", "_json", "weight")
+    __slots__ = ("_arguments_text", "_json", "forms", "weight")
 
     _arguments_text: str
     _json: bytes | None
-    _forms: dict[str, Any]
+    forms: dict[str, Any]  # what `once` keeps
     weight: int
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -140,7 +140,7 @@ class Message(_Made):
         if type(self.parts) is not tuple:
             object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "_json", None)
-        object.__setattr__(self, "_forms", {})
+        object.__setattr__(self, "forms", {})
         object.__setattr__(self, "weight", sum(map(_weight, self.parts)))
 
     @classmethod
@@ -189,9 +189,9 @@ class Message(_Made):
 
         It is shared: nobody may change it.
         """
-        made: T | None = self._forms.get(form)
+        made: T | None = self.forms.get(form)
         if made is None:
-            made = self._forms[form] = make(self)
+            made = self.forms[form] = make(self)
         return made
 
 

@@ -6,7 +6,6 @@ import inspect
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
-from types import TracebackType
 from typing import Any
 
 from ..errors import AgentError, ConfigError
@@ -198,12 +197,7 @@ class Agent:
         await self.init()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def _session(self, session: str | Session | None, user_id: str | None = None) -> Session:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from types import TracebackType
 from typing import Any, Literal, TypedDict, Unpack
 
 import httpx2
@@ -187,12 +186,7 @@ class BraveSearch:
     async def __aenter__(self) -> BraveSearch:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 

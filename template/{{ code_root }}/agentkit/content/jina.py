@@ -6,7 +6,6 @@ them: only public ones are.
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Unpack
 
 import httpx2
@@ -134,12 +133,7 @@ class JinaScraper:
     async def __aenter__(self) -> JinaScraper:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 

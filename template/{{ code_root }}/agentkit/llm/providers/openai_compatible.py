@@ -116,7 +116,10 @@ class OpenAiCompatible:
 
     def _body(self, request: Request, stream: str = "") -> bytes:
         dialect = self._provider
-        fragments = [message.once(dialect, self._encode) for message in request.messages]
+        fragments = [  # nearly all were made for an earlier request: then no call is made
+            message.forms.get(dialect) or message.once(dialect, self._encode)
+            for message in request.messages
+        ]
         if not self._preset.user_after_tool:
             fragments = with_answers(request.messages, fragments)
         tail = self._tail(request)
