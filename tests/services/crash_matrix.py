@@ -1,7 +1,7 @@
 """What a durable run repeats after `kill -9`, place by place, on SQLite and on PostgreSQL.
 
 `python -m tests.services.crash_matrix` prints the tables, from the repository's root, in an
-environment with the development dependencies. TEST_POSTGRES is the address of a database.
+environment with the development dependencies. TEST_DATABASE_URL is the address of a database.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -25,17 +24,7 @@ from sqlalchemy import create_engine, make_url, text
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "template" / "{{ code_root }}"
 SQLITE = "sqlite:///{place}/runs.db"
-POSTGRES = os.environ.get("TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
-
-
-def is_reachable(url: str) -> bool:
-    """Tell whether somebody listens at the address of a server."""
-    address = make_url(url)
-    try:
-        with socket.create_connection((address.host or "", address.port or 5432), timeout=2):
-            return True
-    except OSError:
-        return False
+POSTGRES = os.environ.get("TEST_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/test")
 
 
 @contextmanager

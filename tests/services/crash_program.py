@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,7 +48,7 @@ APPENDS = range(1, 6)  # question and reply; results; reply; results; answer
 BEFORE = [f"before append {number}" for number in APPENDS]
 AFTER = [f"after append {number}" for number in APPENDS]
 NOWHERE = "nowhere"
-SLOW = ", only slow"  # stopped until the other has finished, then it goes on
+SLOW = ", only slow"  # it goes on when the other has finished
 SLOWED = [f"{place}{SLOW}" for place in (ANSWERED[1], DONE[0], AFTER[2])]
 PLACES = [NOWHERE, *ASKED, *ANSWERED, *BEGUN, *DONE, *BEFORE, *AFTER, *SLOWED]
 
@@ -58,7 +59,7 @@ class World:
     def __init__(self, folder: Path, place: str) -> None:
         self._folder = folder
         self._place = place.removesuffix(SLOW)
-        self._signal = signal.SIGSTOP if place.endswith(SLOW) else signal.SIGKILL
+        self._dies = not place.endswith(SLOW)
 
     def note(self, event: str) -> None:
         """Write an event to the ledger, where it outlives the process."""
@@ -66,14 +67,19 @@ class World:
             file.write(f"{event}\n")
 
     def reach(self, place: str) -> None:
-        """Die, or stop, if this is the place and the other worker did not."""
-        if place == self._place:
-            try:
-                os.rename(self._folder / "armed", self._folder / "reached")
-            except FileNotFoundError:
-                return
-            (self._folder / "reached").write_text(str(os.getpid()), encoding="utf-8")
-            os.kill(os.getpid(), self._signal)
+        """Die, or wait and give no sign of life, if this is the place and the other did not."""
+        if place != self._place:
+            return
+        try:
+            os.unlink(self._folder / "armed")
+        except FileNotFoundError:
+            return
+        if self._dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+        # Not SIGSTOP: a thread that holds a lock of SQLite's would hold it for good.
+        workers.Workers.beat = lambda self: None  # type: ignore[method-assign]
+        while not (self._folder / "go on").exists():
+            time.sleep(0.05)
 
 
 class Model(ScriptedProvider):
@@ -171,7 +177,7 @@ def main(url: str, folder: Path, places: Sequence[str]) -> None:
         place = running.pop(process)
         ends[place].append(status)
         if place.endswith(SLOW) and len(ends[place]) == 1:
-            os.kill(int((folder / place / "reached").read_text(encoding="utf-8")), signal.SIGCONT)
+            (folder / place / "go on").touch()
     for place, found in ends.items():
         both_live = place == NOWHERE or place.endswith(SLOW)
         if sorted(found) != ([0, 0] if both_live else [0, signal.SIGKILL]):

@@ -5,13 +5,13 @@ The places are a selection; `python -m tests.services.crash_matrix` goes through
 
 from __future__ import annotations
 
-import os
 import sys
 
 import pytest
 
 from . import crash_program as program
-from .crash_matrix import POSTGRES, SQLITE, Outcome, crash, database, is_reachable
+from .crash_matrix import POSTGRES, SQLITE, Outcome, crash, database
+from .servers import need
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing can be forked and killed")
 
@@ -33,10 +33,8 @@ def outcomes(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Outcome]:
     """What came of the run, by the place where a worker died."""
-    if request.param == POSTGRES and not is_reachable(POSTGRES):
-        if os.environ.get("CI"):
-            pytest.fail("PostgreSQL is not reachable; TEST_POSTGRES says where it is")
-        pytest.skip("PostgreSQL is not reachable")
+    if request.param == POSTGRES:
+        need(POSTGRES, 5432)
     folder = tmp_path_factory.mktemp("crashes")
     with database(request.param) as url:
         found = crash(url, folder, [*LOST, PARALLEL])
@@ -69,5 +67,5 @@ def test_a_tool_that_runs_again_is_said(outcomes: dict[str, Outcome]) -> None:
 
 
 def test_a_worker_that_lost_its_run_does_nothing_more_in_it(outcomes: dict[str, Outcome]) -> None:
-    """Stopped in a tool and taken for dead, it wakes up: the other's work stands alone."""
+    """Stuck in a tool and taken for dead, it goes on: the other's work stands alone."""
     assert sum(outcomes[SLOW].seen.values()) == sum(outcomes[program.NOWHERE].seen.values()) + 2

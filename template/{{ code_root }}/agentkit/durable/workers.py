@@ -27,6 +27,8 @@ _NOW = {
     "postgresql": "extract(epoch from clock_timestamp())",
     "sqlite": "(julianday('now') - 2440587.5) * 86400.0",
 }
+# A worker that is stopped in the middle of a statement must not hold up the others.
+_OPTIONS = {"options": "-c lock_timeout=10s -c idle_in_transaction_session_timeout=30s"}
 
 
 class Workers:
@@ -36,7 +38,8 @@ class Workers:
     """
 
     def __init__(self, url: str, own: str, queue: str, logger: Logger) -> None:
-        self._engine = sa.create_engine(url, pool_size=1, max_overflow=0)
+        options = _OPTIONS if url.startswith("postgresql") else {}
+        self._engine = sa.create_engine(url, pool_size=1, max_overflow=0, connect_args=options)
         self._now = _NOW[self._engine.dialect.name]
         self._own = own
         self._queue = queue
@@ -51,6 +54,8 @@ class Workers:
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(1633773172)"))
             for table in _TABLES:
                 connection.execute(sa.text(table))
+        with suppress(sa.exc.SQLAlchemyError):
+            self._run(f"DELETE FROM agentkit_workers WHERE seen < {self._now} - 86400")
         self.beat()
 
     def start(self) -> None:
@@ -98,8 +103,6 @@ class Workers:
             # DBOS leaves the choice to its own control plane; its dequeue admits one worker only,
             # and what a worker that lost a run still writes is refused.
             DBOS._recover_pending_workflows(dead)
-        for id in dead:
-            self._run("DELETE FROM agentkit_workers WHERE id = :id", id=id)
         return dead
 
     def _seen(self) -> list[str]:
