@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Annotated, NamedTuple
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Header, Request
 from starlette.datastructures import Headers
@@ -17,6 +17,7 @@ from .problems import Problem
 
 DEFAULT_USER = "local"  # of who may speak for anybody and does not say for whom
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+_HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]*)?")  # a name and a port, nothing else
 USER = r"^[^\x00-\x1f\x7f]+$"
 LONGEST_USER = 128
 
@@ -40,7 +41,7 @@ def identify(scope: Scope, tokens: Mapping[str, str | None]) -> Caller:
         _check_local(scope, headers)
         return Caller(None)
     kind, _, given = headers.get("authorization", "").partition(" ")
-    digest = _digest(given.strip())
+    digest = _digest(given.strip().encode("latin-1").decode("utf-8", "surrogateescape"))
     # All are compared, so that the time taken says nothing about any of them.
     known = [user for token, user in tokens.items() if hmac.compare_digest(_digest(token), digest)]
     if kind.lower() != "bearer" or not known:
@@ -62,19 +63,13 @@ def _check_local(scope: Scope, headers: Headers) -> None:
     client = scope.get("client")
     if client and not is_local(client[0]):
         raise Problem(403, "forbidden", "without a token only this machine is served")
-    host = headers.get("host", "")
-    if not is_local(_name(f"//{host}")):
+    host = headers.get("host", "").lower()
+    name = _HOST.fullmatch(host)
+    if not name or not is_local(name[1].strip("[]")):
         raise Problem(403, "forbidden", "without a token the Host must be localhost")
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and origin.lower().partition("://")[2] != host:
         raise Problem(403, "forbidden", "a page of another site may not use this server")
-
-
-def _name(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _digest(token: str) -> bytes:

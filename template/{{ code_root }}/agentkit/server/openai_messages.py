@@ -54,26 +54,32 @@ def read_conversation(body: CompletionRequest) -> tuple[list[Message], Message]:
         asked = (body.model_extra or {}).get(name)
         if asked and asked != {"type": "text"}:
             raise _bad(name, f"not supported, {reason}; leave it out")
-    messages: list[Message] = []
+    turns: list[tuple[Literal["user", "assistant"], list[Text | Image]]] = []
     for index, message in enumerate(body.messages):
-        where = f"messages[{index}]"
-        parts = _parts(message.content, where)
+        parts = _parts(message.content, f"messages[{index}]")
         role: Literal["user", "assistant"] = "user"
         if message.role == "assistant":
             role, parts = "assistant", tuple(part for part in parts if isinstance(part, Text))
-        if messages and messages[-1].role == role:
-            messages[-1] = Message(role, (*messages[-1].parts, *_apart(parts)))
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend(_apart(parts))
         elif parts:
-            messages.append(Message(role, parts))
-    if not messages or messages[-1].role != "user":
+            turns.append((role, list(parts)))
+    if not turns or turns[-1][0] != "user":
         raise _bad("messages", "the last message must be the user's")
-    return messages[:-1], messages[-1]
+    *history, question = [Message(role, tuple(parts)) for role, parts in turns]
+    return history, question
 
 
 def _parts(content: str | list[dict[str, Any]] | None, where: str) -> tuple[Text | Image, ...]:
+    """Return the parts, none if they say nothing."""
+    parts: tuple[Text | Image, ...]
     if isinstance(content, str):
-        return (Text(content),) if content.strip() else ()
-    return tuple([_part(part, f"{where}.content[{i}]") for i, part in enumerate(content or ())])
+        parts = (Text(content),)
+    else:
+        parts = tuple(
+            [_part(part, f"{where}.content[{i}]") for i, part in enumerate(content or ())]
+        )
+    return parts if any(isinstance(p, Image) or p.text.strip() for p in parts) else ()
 
 
 def _part(part: dict[str, Any], where: str) -> Text | Image:

@@ -24,7 +24,8 @@ class Body(BaseModel):
 class ChatRequest(Body):
     """Something to say to the agent, in a session of the client's choice or in a new one."""
 
-    input: str = Field(min_length=1, pattern=r"\S", description="What to say.")
+    # Python's idea of what is blank, which is the agent's, goes beyond \s by four characters.
+    input: str = Field(min_length=1, pattern=r"[^\s\x1c-\x1f]", description="What to say.")
     session_id: SessionId | None = Field(None, description="Left out for a new session.")
     user_id: UserId | None = Field(None, description="Whom a trusted token speaks for.")
 

@@ -80,14 +80,25 @@ async def test_a_trusted_token_speaks_for_any_user(ctx: RunContext) -> None:
     assert shown.json()["messages"][2]["parts"][0]["text"] == "Zoë"
 
 
+async def test_a_token_may_have_letters_of_all_kinds(ctx: RunContext) -> None:
+    """Headers carry bytes; those of a token are UTF-8."""
+    headers = {b"Authorization": "Bearer Schlüssel-0123".encode()}
+    settings = ServerSettings({"Schlüssel-0123": None})
+    async with running(scripted(ctx), settings) as app, client(app) as http:
+        assert (await http.get("/sessions", headers=headers)).status_code == 200
+
+
 @pytest.mark.parametrize(
     "headers",
     [
         {"Host": "evil.example"},
         {"Host": "localhost.evil.example"},
         {"Host": "[::1"},
+        {"Host": "evil.example@localhost"},
+        {"Host": "localhost/evil.example"},
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Origin": "http://localhost:1234"},
     ],
 )

@@ -105,6 +105,7 @@ async def test_a_model_that_is_busy_says_when_to_come_back(ctx: RunContext) -> N
     ("body", "message"),
     [
         ({"input": ""}, "body.input"),
+        ({"input": " \x1c\x85"}, "body.input"),
         ({"input": " "}, "body.input"),
         ({"input": 5}, "body.input"),
         ({"input": "\ud800"}, "body.input"),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from ...errors import ConnectionFailed, RateLimited
 from ...llm.events import TextDelta
 from ...llm.provider import Delta, Request
-from ...messages import Image, Message, Reply
+from ...messages import Image, Message, Reply, Text
 from ...observability.run_context import RunContext
-from ...server import ServerSettings
+from ...server import ServerSettings, openai_messages
 from .serving import call, lines, provided, scripted, serving
 
 PATH = "/v1/chat/completions"
@@ -80,6 +80,21 @@ async def test_the_messages_are_the_history(ctx: RunContext) -> None:
     assert request.messages[2].parts[1] == Image("image/png", "AAAA")
 
 
+def test_a_conversation_is_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many neighbours there are to join, each message is made once."""
+    made: list[Message] = []
+
+    def make(role: Literal["user", "assistant"], parts: tuple[Text, ...]) -> Message:
+        made.append(Message(role, parts))
+        return made[-1]
+
+    monkeypatch.setattr(openai_messages, "Message", make)
+    body = asking(*[("user", "a")] * 50)
+    _, question = openai_messages.read_conversation(openai_messages.CompletionRequest(**body))
+    assert made == [question]
+    assert len(question.parts) == 50
+
+
 async def test_nothing_is_kept_of_a_conversation(ctx: RunContext) -> None:
     """There is no session, and the next request knows nothing; the run is in the log."""
     agent = scripted(ctx, "one", "two")
@@ -99,6 +114,10 @@ async def test_nothing_is_kept_of_a_conversation(ctx: RunContext) -> None:
         (asking(("user", "Hi"), n=2), "body.n"),
         (asking(("tool", "x")), "body.messages.0.role"),
         (asking(("user", "")), "messages: the last message must be the user's"),
+        (
+            asking(("user", [{"type": "text", "text": " "}])),
+            "messages: the last message must be the user's",
+        ),
         (asking(("assistant", "x")), "messages: the last message must be the user's"),
         (asking(("user", "Hi"), tools=[{"type": "function"}]), "tools: not supported"),
         (asking(("user", "Hi"), response_format={"type": "json_object"}), "response_format: not"),
