@@ -29,6 +29,9 @@ LASTING = ("500 always", "silent server, timeout 0.5 s")  # these never recover:
 
 async def measure(module: AdapterModule, settings: Settings) -> Json:
     """Provoke every fault once, each under a counter of its own."""
+    warm = module.make(settings.base("x"))  # some import for seconds at their first call
+    await warm.one_turn("warm")
+    await warm.aclose()
     return {name: await _provoke(module, settings, name) for name in FAULTS}
 
 
