@@ -185,7 +185,7 @@ def _read(path: Path) -> bytes:
 
 
 def _parse(data: bytes, path: Path) -> Any:
-    import yaml
+    import yaml  # type: ignore[import-untyped, unused-ignore]
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

@@ -74,7 +74,7 @@ async def test_a_disk_that_fills_up_in_the_middle_keeps_what_was_written(
     requester: MakeRequester, logger: Logger, log: io.StringIO, tmp_path: Path
 ) -> None:
     """Files from before stay readable, and the run goes on without more of them."""
-    import yaml
+    import yaml  # type: ignore[import-untyped, unused-ignore]
 
     ctx = create_run_context(logger, debug_dir=tmp_path / "debug", run_id="r")
     with FakeChat(["one", "two", "three"]) as fake:

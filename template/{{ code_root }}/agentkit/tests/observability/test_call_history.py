@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from ...messages import Message
 from ...observability.call_log import BASES, CallLog

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from ...errors import RateLimited
 from ...messages import Message, ToolCall, ToolResult, Usage

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from ...messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from ...observability.call_log import CallLog

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from ...observability.yaml_text import block, inline
 
