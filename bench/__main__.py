@@ -29,7 +29,8 @@ def main() -> None:
         words: list[str] = options.words
         match options.command:
             case "setup":
-                setup.setup(_adapters(words), Path(scratch))
+                everything = [*catalog.names(), *catalog.server_names()]
+                setup.setup(_adapters(words or everything), Path(scratch))
             case "smoke":
                 raise SystemExit(smoke(_adapters(words), Path(scratch)))
             case "run":
@@ -110,6 +111,8 @@ def show() -> None:
     """Print the adapters and the scenarios."""
     for name in catalog.names():
         print(f"{name:16}{catalog.read(name).title}")
+    for name in catalog.server_names():
+        print(f"{name:20}{catalog.read(name).title}")
     for letter in ORDER:
         print(load(letter).TITLE)
 

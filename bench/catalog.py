@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "adapters"
+SERVERS = Path(__file__).parent / "servers"
 PEERS = [
     *("openai_sdk", "anthropic_sdk", "pydantic_ai", "agno", "openai_agents", "langgraph"),
     *("smolagents", "fastapi_fullstack", "google_agents_cli"),
@@ -29,13 +30,17 @@ class AdapterInfo:
     environment: dict[str, str] = field(default_factory=dict)
     project: dict[str, str] | None = None
     generate: tuple[str, ...] = ()
+    request: dict[str, str] = field(default_factory=dict)  # of a server: what a client sends it
+    text: str = ""  # of a server: the pattern of a piece of text in its stream
 
 
 def read(name: str) -> AdapterInfo:
     """Read one adapter's constants; exit with one line if there is no such adapter."""
-    path = FOLDER / f"{name}.py"
-    if not path.is_file() or name == "__init__":
-        raise SystemExit(f"no adapter {name!r}; there are: {', '.join(names())}")
+    paths = [folder / f"{name}.py" for folder in (FOLDER, SERVERS)]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None or name == "__init__":
+        known = ", ".join([*names(), *server_names()])
+        raise SystemExit(f"no adapter {name!r}; there are: {known}")
     constants = _constants(path)
     return AdapterInfo(
         name=name,
@@ -45,6 +50,8 @@ def read(name: str) -> AdapterInfo:
         environment=constants.get("ENVIRONMENT", {}),
         project=constants.get("PROJECT"),
         generate=constants.get("GENERATE", ()),
+        request=constants.get("REQUEST", {}),
+        text=constants.get("TEXT", ""),
     )
 
 
@@ -55,8 +62,15 @@ def names() -> list[str]:
     return known + sorted(found - set(known))
 
 
+def server_names() -> list[str]:
+    """Return all servers, the floor first, then ours, then the peers'."""
+    found = {path.stem for path in SERVERS.glob("*_server.py")}
+    ours = ["raw_server", "agentkit_server"]
+    return ours + sorted(found - set(ours))
+
+
 def _constants(path: Path) -> dict[str, Any]:
-    wanted = {"TITLE", "IMPORT", "VENV", "ENVIRONMENT", "PROJECT", "GENERATE"}
+    wanted = {"TITLE", "IMPORT", "VENV", "ENVIRONMENT", "PROJECT", "GENERATE", "REQUEST", "TEXT"}
     constants = {}
     for node in ast.parse(path.read_text()).body:
         name = _assigned_name(node)

@@ -109,27 +109,27 @@ async def paired(floor: Call, adapter: Call, blocks: int, calls: int, warm: int)
     }
 
 
-def reset_peak() -> None:
+def reset_peak(process: int | str = "self") -> None:
     """Forget the peak of resident memory so far (Linux; elsewhere the peak is the process's)."""
     try:
-        Path("/proc/self/clear_refs").write_text("5")
+        Path(f"/proc/{process}/clear_refs").write_text("5")
     except OSError:
         return
 
 
-def resident_mb() -> float:
+def resident_mb(process: int | str = "self") -> float:
     """Return resident memory in MB."""
-    return _status_kb("VmRSS") / 1024
+    return _status_kb("VmRSS", process) / 1024
 
 
-def peak_mb() -> float:
+def peak_mb(process: int | str = "self") -> float:
     """Return the peak of resident memory in MB since `reset_peak`."""
-    return _status_kb("VmHWM") / 1024
+    return _status_kb("VmHWM", process) / 1024
 
 
-def _status_kb(field: str) -> int:
+def _status_kb(field: str, process: int | str) -> int:
     try:
-        lines = Path("/proc/self/status").read_text().splitlines()
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith(field)), 0)

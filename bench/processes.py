@@ -67,7 +67,7 @@ class MockServer:
 
     def __enter__(self) -> str:
         """Start it and return its address."""
-        port = int(os.environ.get("BENCH_PORT") or _free_port())
+        port = int(os.environ.get("BENCH_PORT") or free_port())
         python = environments.python("mock_server")
         self.process = subprocess.Popen(
             [python, "-m", "bench.mock", "--port", str(port)],
@@ -100,7 +100,8 @@ class MockServer:
         raise SystemExit(f"the mock server did not start on {address}; is the port free?")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

@@ -24,7 +24,8 @@ def report(folder: Path) -> str:
 def _read(folder: Path) -> Results:
     found = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
     found.pop("machine", None)
-    known = [name for name in catalog.names() if name in found]
+    order = [*catalog.names(), *catalog.server_names()]
+    known = [name for name in order if name in found]
     return {name: found[name] for name in [*known, *sorted(set(found) - set(known))]}
 
 

@@ -8,11 +8,11 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from . import environments, launch, processes
+from . import catalog, environments, launch, processes
 from .adapter import Json
 from .catalog import AdapterInfo
 from .measure import Settings
-from .scenarios import PROCESSES, Skipped
+from .scenarios import PROCESSES, SERVERS, Skipped
 
 
 def measure(
@@ -28,6 +28,9 @@ def measure(
     (folder / "machine.json").write_text(json.dumps(machine(scratch), indent=1))
     settings = Settings(server, quick)
     for letter in letters:
+        if letter in SERVERS:
+            _of_servers(adapters, letter, settings, folder, scratch)
+            continue
         for info in adapters:
             start = time.perf_counter()
             result = _one(info, letter, settings, scratch)
@@ -40,6 +43,8 @@ def measure(
 def _one(info: AdapterInfo, letter: str, settings: Settings, scratch: Path) -> Json:
     if info.generate and letter != "K":
         return {"skipped": "makes projects"}
+    if info.request:
+        return {"skipped": "a server, see L"}
     if letter in PROCESSES:
         return _of_processes(info, letter, settings, scratch)
     command = [environments.python(info.venv), "-m", "bench.worker", info.name, letter]
@@ -61,6 +66,21 @@ def _of_processes(info: AdapterInfo, letter: str, settings: Settings, scratch: P
     except RuntimeError as error:
         result = {"error": str(error)}
     return result
+
+
+def _of_servers(
+    infos: list[AdapterInfo], letter: str, settings: Settings, folder: Path, scratch: Path
+) -> None:
+    """Measure the servers among them, or all there are."""
+    given = [info for info in infos if info.request]
+    servers = given or [catalog.read(name) for name in catalog.server_names()]
+    scenario = import_module(f"bench.scenarios.{SERVERS[letter]}")
+    try:
+        results: dict[str, Json] = scenario.measure(servers, settings, scratch)
+    except RuntimeError as error:
+        results = {info.name: {"error": str(error)} for info in servers}
+    for info in servers:
+        _keep(folder / f"{info.name}.json", info, letter, results[info.name])
 
 
 def _keep(path: Path, info: AdapterInfo, letter: str, result: Json) -> None:

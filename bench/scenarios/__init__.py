@@ -1,7 +1,8 @@
 """The scenarios, one module each: what is measured and the row it makes in its table.
 
 In-process scenarios have `measure(module, settings)` and run in the adapter's own environment;
-scenarios of whole processes have `measure(info, settings)` and run in the driver.
+scenarios of whole processes have `measure(info, settings, scratch)` and run in the driver; so does
+that of servers, whose `measure(infos, settings, scratch)` lets them take turns.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,8 @@ IN_PROCESS = {
     "R": "faults",
 }
 PROCESSES = {"A": "start", "H": "cli_start", "K": "generation"}
-ORDER = "ABCDEFGSRHIJK"
+SERVERS = {"L": "serving"}
+ORDER = "ABCDEFGSRHIJKL"
 
 Cell = str | float | int | None
 
@@ -38,7 +40,7 @@ class Scenario(Protocol):
 
 def load(letter: str) -> Scenario:
     """Import the module of a scenario; only its letter is known to the command line."""
-    module: Scenario = import_module(f".{(IN_PROCESS | PROCESSES)[letter]}", __package__)
+    module: Scenario = import_module(f".{(IN_PROCESS | PROCESSES | SERVERS)[letter]}", __package__)
     return module
 
 
