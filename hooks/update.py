@@ -98,8 +98,11 @@ def describe_merge(project: Project, trees: Trees, conflicts: list[str]) -> list
     edited = {path for path in clean if trees.edited(path)}
     merged = {path for path in edited if (project.folder / path).exists()}
     moves = moved(project)
+    changed = clean - edited - {*moves.values()}
+    there = {path for path in changed if (project.folder / path).exists()}
     return [
-        *listing("Changed by the update:", clean - edited - {*moves.values()}),
+        *listing("Changed by the update:", there),
+        *listing("Taken away, not edited by you (switched off, or dropped):", changed - there),
         *listing("Merged with your edits:", merged),
         *listing("Moved, with your edits:", (f"{old} -> {new}" for old, new in moves.items())),
     ]

@@ -28,6 +28,7 @@ PROJECTS: dict[str, tuple[Files, str]] = {
     "pipfile": ({"Pipfile": "[packages]\n", "shop/__init__.py": ""}, "shop"),
     "namespace": ({"pyproject.toml": PYPROJECT, "src/project/cart.py": ""}, "src/project"),
     "tests only": ({"pyproject.toml": PYPROJECT, "tests/__init__.py": ""}, "src/project"),
+    "one module": ({"pyproject.toml": PYPROJECT, "project.py": "MINE = 1\n"}, "."),
     "agent folder": ({"pyproject.toml": PYPROJECT, "agent/__init__.py": ""}, "agent"),
     "kit beside": (
         {"pyproject.toml": PYPROJECT, "agentkit/__init__.py": "", "shop/__init__.py": ""},

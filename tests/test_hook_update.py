@@ -193,9 +193,10 @@ def test_an_edited_module_that_is_switched_off_is_listed(place: Place) -> None:
 
 
 def test_an_unedited_module_that_is_switched_off_is_not_lost(place: Place) -> None:
-    """Nothing of the user's was in it."""
+    """Nothing of the user's was in it, so it is listed as taken away and no more."""
     change_template(place, "mcp.py")
     output = place.copier("update", "--data", "modules=[]")
+    assert section(output, "Taken away, not edited by you") == ["src/demo/agentkit/mcp.py"]
     assert "REMOVED" not in output
     assert "CHANGED in the template" not in output
 

@@ -183,7 +183,7 @@ CALM = (
     Edit("deleted, changed since", "named", missed, delete, "changed"),
     Edit("renamed, changed since", "kept, old name named", renamed, rename, "changed"),
     Edit("edited, dropped by the template", "named, way back", removed, append, "dropped"),
-    Edit("not edited, dropped by the template", "gone", dropped, leave, "dropped"),
+    Edit("not edited, dropped by the template", "gone, listed", dropped, leave, "dropped"),
     Edit(
         *("switched off while edited", "named, way back", removed, append),
         path="option",

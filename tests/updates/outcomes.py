@@ -11,6 +11,7 @@ from .places import Place
 
 MERGED = "Merged with your edits:"
 REMOVED = "REMOVED although you had edited it"
+TAKEN = "Taken away, not edited by you"
 MISSED = "CHANGED in the template, but your project has no such file"
 IMPORTED = "IMPORTED, but no longer there"
 CONFLICTS = "CONFLICTS, solve these first: "
@@ -93,8 +94,9 @@ def absent(done: Done, path: str, mark: str) -> list[str]:
 
 
 def dropped(done: Done, path: str, mark: str) -> list[str]:
-    """The file is gone, and nobody says that an edit went with it."""
-    return _gone(done, path) + ([f"{path} is named"] if path in done.section(REMOVED) else [])
+    """The file is gone, and is listed as such, not as a lost edit."""
+    problems = _gone(done, path) + _named(done, TAKEN, path)
+    return problems + ([f"{path} is named"] if path in done.section(REMOVED) else [])
 
 
 def named_import(done: Done, path: str, mark: str) -> list[str]:
