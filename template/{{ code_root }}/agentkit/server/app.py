@@ -27,6 +27,7 @@ _STATUSES = {
     401: "No valid token.",
     403: "Not for this user, or not from here.",
     404: "There is no such thing, or it is another user's.",
+    408: "The body took too long.",
     409: "The session is busy; Retry-After says when to come back.",
     413: "Too large.",
     422: "Not what was expected.",

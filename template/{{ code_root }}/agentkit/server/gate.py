@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -40,7 +42,7 @@ class Gate:
 
         try:
             self._check(scope)
-            await self._app(scope, _limited(receive, self._settings.max_body), watched)
+            await self._app(scope, _limited(receive, self._settings), watched)
         except Exception as error:
             if not isinstance(error, Problem):
                 self._logger.error(f"{scope['method']} {scope['path']} failed", error)
@@ -58,16 +60,22 @@ class Gate:
             raise Problem(413, "too_large", _too_large(self._settings.max_body))
 
 
-def _limited(receive: Receive, most: int) -> Receive:
-    """Return `receive` that fails once a body has become too large."""
-    read = 0
+def _limited(receive: Receive, settings: ServerSettings) -> Receive:
+    """Return `receive` that fails once a body has become too large, or takes too long."""
+    read, whole = 0, False
+    due = asyncio.get_running_loop().time() + settings.upload
 
     async def limited() -> Message:
-        nonlocal read
-        message = await receive()
+        nonlocal read, whole
+        try:
+            async with asyncio.timeout_at(None if whole else due):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "the body took too long", {"Connection": "close"}) from None
+        whole = not message.get("more_body", False)
         read += len(message.get("body", b""))
-        if read > most:
-            raise HTTPException(413, _too_large(most))
+        if read > settings.max_body:
+            raise HTTPException(413, _too_large(settings.max_body))
         return message
 
     return limited

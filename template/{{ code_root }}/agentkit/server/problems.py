@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[type[AgentkitError], int, str], ...] = (
     (LlmError, 502, "model_failed"),
     (AgentkitError, 500, "agent_failed"),
 )
-_STATUSES = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 422: "invalid_request"}
+_STATUSES = {404: "not_found", 405: "method_not_allowed", 408: "too_slow", 413: "too_large"}
 
 
 class Problem(Exception):

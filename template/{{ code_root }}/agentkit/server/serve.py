@@ -17,10 +17,12 @@ from ..observability.logger import LEVELS, Logger
 from ..observability.run_context import create_run_context
 from .app import create_app
 from .auth import LOCAL_HOSTS, is_local
+from .connection import PromptConnection
 from .settings import TOKEN, USER_TOKENS, ServerSettings, tokens_from_environment
 from .turns import CLEANUP
 
-KEEP_ALIVE = 75  # seconds, longer than the minute of common proxies, which must close first
+# Seconds without a request, longer than the minute of common proxies, which must close first.
+KEEP_ALIVE = 75
 _LIMITS = {  # options that are named like the settings they set
     "max_body": "bytes of a request",
     "max_input": "characters of what a user says",
@@ -51,6 +53,7 @@ def run(build_agent: Callable[..., Agent], prog: str, arguments: Sequence[str]) 
         server = uvicorn.Server(
             uvicorn.Config(
                 app,
+                http=PromptConnection,
                 log_level="warning",
                 server_header=False,
                 lifespan="on",

@@ -18,9 +18,10 @@ class ServerSettings:
     """Tokens and limits; times are seconds, limits are those of one process.
 
     `tokens` maps each token to its user, None for one that may speak for any user. Without tokens
-    only this machine is served. `turns_per_minute` is for one user, `turns_at_once` for all;
-    `wait` is how long a turn waits for its session, `grace` how long running turns may go on at
-    shutdown, `send_timeout` how long a client may leave a piece of a stream unread.
+    only this machine is served. `turns_per_minute` is for one user, `turns_at_once` for all.
+    `upload` is how long a body may take to arrive, `wait` how long a turn waits for its session,
+    `grace` how long running turns may go on at shutdown, `send_timeout` how long a client may
+    leave a piece of a stream unread.
     """
 
     tokens: Mapping[str, str | None] = field(default_factory=dict, repr=False)
@@ -30,6 +31,7 @@ class ServerSettings:
     turns_per_minute: int = 120
     turns_at_once: int = 256
     turns_per_session: int = 4  # that run or wait
+    upload: float = 60.0
     wait: float = 30.0
     approval_timeout: float = 300.0
     send_timeout: float = 30.0

@@ -90,3 +90,17 @@ async def test_a_body_is_limited_whatever_it_claims(ctx: RunContext) -> None:
         headers = {"Content-Type": "application/json"}
         untold = await http.post("/chat", content=body(), headers=headers)
     assert problem(told) == problem(untold) == (413, "too_large")
+
+
+async def test_a_body_that_takes_too_long_is_not_waited_for(ctx: RunContext) -> None:
+    """However much of it keeps arriving; the connection is of no use any more."""
+
+    async def body() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await asyncio.sleep(0)
+
+    async with serving(scripted(ctx), ServerSettings(upload=0.0)) as http:
+        response = await http.post("/chat", content=body())
+    assert problem(response) == (408, "too_slow")
+    assert response.headers["connection"] == "close"
