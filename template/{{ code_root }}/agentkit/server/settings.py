@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from ..errors import ConfigError
 from ..observability.redact import add_secret
@@ -39,6 +40,12 @@ class ServerSettings:
     grace: float = 20.0
 
     def __post_init__(self) -> None:
+        """Raises `ConfigError` for a limit that cannot be one."""
+        for name in self.__slots__:
+            value = getattr(self, name)
+            least = 0 if isinstance(value, float) else 1
+            if isinstance(value, (int, float)) and not least <= value < inf:
+                raise ConfigError(f"{name} is {value}: use a number of at least {least}")
         for token in self.tokens:
             add_secret(token)
 

@@ -65,3 +65,13 @@ def test_the_limits_are_options() -> None:
     options = _parse("my-agent", ["--max-input", "5", "--grace", "1.5"])
     assert (options.max_input, options.grace) == (5, 1.5)
     assert options.turns_at_once == ServerSettings().turns_at_once
+
+
+@pytest.mark.parametrize(
+    "option", [("--turns-per-minute", "0"), ("--grace", "nan"), ("--wait", "-1")]
+)
+def test_a_limit_that_cannot_be_one_is_one_line(option: tuple[str, str]) -> None:
+    """It says which, before anything is served."""
+    name = option[0].strip("-").replace("-", "_")
+    with pytest.raises(ConfigError, match=f"{name} is .*: use a number of at least"):
+        run(build_agent, "my-agent", option)
