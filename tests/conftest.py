@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from copier import run_copy
+from jinja2 import Environment, Template
 
 from sources import copy_sources
 
 Render = Callable[..., Path]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    """Let Copier compile each text once: it does so for every part of every path, again and again.
+
+    That is more than half of what a copy costs, and these tests make hundreds of them.
+    """
+    original = Environment.from_string
+
+    def from_string(self: Environment, source: Any, *rest: Any, **named: Any) -> Template:
+        if not isinstance(source, str) or rest or named:
+            return original(self, source, *rest, **named)
+        known: dict[str, Template] = self.__dict__.setdefault("_known_texts", {})
+        if source not in known:
+            known[source] = original(self, source)
+        return known[source]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Environment, "from_string", from_string)
+        yield
 
 
 @pytest.fixture(scope="session")
