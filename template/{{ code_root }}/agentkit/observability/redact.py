@@ -96,6 +96,16 @@ def mask_known(text: str) -> str:
     return text
 
 
+def split_known(text: str) -> tuple[str, str]:
+    """Return the text without known secrets, and apart what at its end may be the start of one."""
+    text = mask_known(text)
+    starts = {form[0] for form in _forms}
+    for index in range(max(0, len(text) - max(map(len, _forms), default=0)), len(text)):
+        if text[index] in starts and any(form.startswith(text[index:]) for form in _forms):
+            return text[:index], text[index:]
+    return text, ""
+
+
 def mask(text: str) -> str:
     """Return the text without known secrets and what looks like one: for errors, URLs and logs."""
     return mask_shapes(mask_known(text))

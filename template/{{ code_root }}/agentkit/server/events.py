@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from ..llm.events import (
@@ -17,9 +19,30 @@ from ..llm.events import (
 )
 from ..llm.result import GenerateResult
 from ..messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
-from ..observability.redact import mask
+from ..observability.redact import mask, split_known
 
 Data = dict[str, Any]
+
+
+async def masked(events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+    """Yield the events, their text so that no known secret comes through in pieces.
+
+    The end of a piece that may be the beginning of one waits for what comes next.
+    """
+    kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
+    held = ""
+    async with aclosing(events):
+        async for event in events:
+            if held and type(event) is not kind:
+                yield kind(held)
+                held = ""
+            if isinstance(event, (TextDelta, ThinkingDelta)):
+                kind = type(event)
+                text, held = split_known(held + event.text)
+                if not text:
+                    continue
+                event = kind(text)
+            yield event
 
 
 def event_data(event: Event, session_id: str, run_id: str) -> Data | None:

@@ -11,6 +11,7 @@ from fastapi import Request
 
 from ..llm.events import Event, Finished
 from ..llm.result import GenerateResult
+from .events import masked
 from .problems import busy
 
 UNREAD = 16  # events that the agent may be ahead of the client
@@ -65,7 +66,7 @@ class Turn:
             self.task.exception()  # nobody else may have asked for it
 
     async def _run(self, stream: AsyncGenerator[Event, None]) -> None:
-        async with self._send, aclosing(stream) as events:
+        async with self._send, aclosing(masked(stream)) as events:
             async for event in events:
                 await self._send.send(event)
 

@@ -191,3 +191,14 @@ async def test_secrets_in_an_answer_are_masked(ctx: RunContext) -> None:
     async with serving(scripted(ctx, *script)) as http:
         reply = await said(http, "What is the key?")
     assert reply["text"] == "It is ***."
+
+
+@pytest.mark.checklist("secrets")
+async def test_a_secret_that_comes_in_pieces_is_masked(ctx: RunContext) -> None:
+    """A stream cuts where it likes; what only begins like a secret comes through, if later."""
+    add_secret("canary 123 456")
+    async with serving(scripted(ctx, "The canary sings: canary 123 456, canary 1")) as http:
+        streamed = events(await http.post("/chat/stream", json={"input": "What is the key?"}))
+    texts = [event["text"] for event in streamed if event["type"] == "text"]
+    assert len(texts) > 3
+    assert "".join(texts) == "The canary sings: ***, canary 1"
