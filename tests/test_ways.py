@@ -209,8 +209,8 @@ def test_a_shallow_clone_of_the_project_can_be_updated(
     assert (tmp_path / "shallow" / "news.txt").exists()
 
 
-def test_the_readme_names_every_way() -> None:
+def test_the_page_names_every_way() -> None:
     """Its table says what works and what to do instead."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "updates.md").read_text(encoding="utf-8")
     for word in ("relative path", "bundle", "shallow clone", "--pretend", "recopy", "untagged"):
         assert word in text

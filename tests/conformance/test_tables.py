@@ -1,4 +1,4 @@
-"""The tables: what a cell shows, and that the README has them as they are."""
+"""The tables: what a cell shows, and that the page has them as they are."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .scenarios import Outcome, Scenario, taken
 from .table import is_good, tables
 
 pytestmark = quiet
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 BEGIN, END = "<!-- conformance: begin -->\n", "\n<!-- conformance: end -->"
 
 
-def test_the_readme_shows_the_tables() -> None:
+def test_the_page_shows_the_tables() -> None:
     """As the command prints them when all cells are good, which the other tests make sure of."""
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     shown = text.partition(BEGIN)[2].partition(END)[0]
     assert shown.strip() == tables(lambda api, scenario: [], lambda first, second, failure: [])
 

@@ -24,7 +24,7 @@ from .runs import (
 )
 
 GOOD = "✓"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "updates.md"
 ROWS: dict[str, str] = {
     UNTOUCHED: "like a fresh project",
     **{edit.title: edit.outcome for edit in (*CALM, *ROUGH)},
@@ -58,8 +58,8 @@ def table(found: dict[str, Column]) -> str:
     return _markdown(["edit", "outcome", *found], rows)
 
 
-def readme_rows(text: str) -> list[tuple[str, str]]:
-    """Return edit and outcome of each good row between the README's marks."""
+def page_rows(text: str) -> list[tuple[str, str]]:
+    """Return edit and outcome of each good row between the page's marks."""
     part = text.split("<!-- updates: begin -->\n")[1].split("\n<!-- updates: end -->")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines()[2:]]
     return [(title, outcome) for title, outcome, *cells in rows if {*cells} <= {GOOD, ""}]

@@ -8,7 +8,7 @@ import pytest
 
 from .places import Change, changes_of_answers, make_template
 from .runs import Column, run, stand_ins
-from .table import README, ROWS, is_good, readme_rows, table
+from .table import PAGE, ROWS, is_good, page_rows, table
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +38,6 @@ def test_a_problem_is_in_the_table_and_makes_it_bad() -> None:
     assert is_good({"core": {title: []}})
 
 
-def test_the_readme_has_the_rows_of_the_matrix() -> None:
+def test_the_page_has_the_rows_of_the_matrix() -> None:
     """Its table was printed by the command, with the same edits and outcomes, all good."""
-    assert readme_rows(README.read_text(encoding="utf-8")) == list(ROWS.items())
+    assert page_rows(PAGE.read_text(encoding="utf-8")) == list(ROWS.items())
