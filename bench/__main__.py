@@ -110,7 +110,7 @@ def newest() -> Path:
 def show() -> None:
     """Print the adapters and the scenarios."""
     for name in catalog.names():
-        print(f"{name:16}{catalog.read(name).title}")
+        print(f"{name:20}{catalog.read(name).title}")
     for name in catalog.server_names():
         print(f"{name:20}{catalog.read(name).title}")
     for letter in ORDER:
