@@ -47,7 +47,7 @@ class Gate:
             if not isinstance(error, Problem):
                 self._logger.error(f"{scope['method']} {scope['path']} failed", error)
             if not started:
-                response = problem_response(Request(scope), as_problem(error))
+                response = problem_response(Request(scope), as_problem(error, self._logger))
                 await response(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:

@@ -20,7 +20,8 @@ from ..errors import (
     StoreConflict,
     StoreError,
 )
-from ..observability.redact import mask, mask_known, shorten
+from ..observability.logger import Logger
+from ..observability.redact import exception_text, mask, mask_known, shorten
 from ..texts import clean
 
 LONGEST = 1_000  # characters of a message; some providers answer with a page of HTML
@@ -28,7 +29,6 @@ OPENAI = "/v1/"  # paths whose errors have OpenAI's shape, which has two keys mo
 
 _KINDS: tuple[tuple[type[AgentkitError], int, str], ...] = (
     (StoreConflict, 409, "session_busy"),
-    (StoreError, 503, "store_unavailable"),
     (ContextTooLong, 400, "context_too_long"),
     (RateLimited, 503, "model_busy"),
     (Overloaded, 503, "model_busy"),
@@ -75,10 +75,13 @@ def busy(type: str, message: str, after: float = 1, status: int = 503) -> Proble
     return Problem(status, type, message, {"Retry-After": str(max(1, round(after)))})
 
 
-def as_problem(error: Exception) -> Problem:
-    """Return what a client may know of an exception."""
+def as_problem(error: Exception, logger: Logger) -> Problem:
+    """Return what a client may know of an exception; where a store is, only the log says."""
     if isinstance(error, Problem):
         return error
+    if isinstance(error, StoreError) and not isinstance(error, StoreConflict):
+        logger.error(f"the session store failed: {exception_text(error)}")
+        return busy("store_unavailable", "sessions cannot be read or written; the log says why")
     if not isinstance(error, AgentkitError):
         return Problem(500, "internal_error", "something went wrong; the log says what")
     status, type = next((s, t) for kind, s, t in _KINDS if isinstance(error, kind))
@@ -95,7 +98,8 @@ def problem_response(request: Request, problem: Problem) -> MaskedJson:
 
 async def on_problem(request: Request, error: Exception) -> MaskedJson:
     """Answer with what the server itself, or agentkit, says is wrong."""
-    return problem_response(request, as_problem(error))
+    logger = request.app.state.service.agent.ctx.logger
+    return problem_response(request, as_problem(error, logger))
 
 
 async def on_http_error(request: Request, error: Exception) -> MaskedJson:

@@ -60,8 +60,9 @@ async def _events(
             async for line in lines:
                 yield {"data": masked_json(line)}
     except Exception as error:
+        logger = service.agent.ctx.logger
         if not isinstance(error, (AgentkitError, Problem)):
-            service.agent.ctx.logger.error("a turn failed", error)
-        problem = as_problem(error)
+            logger.error("a turn failed", error)
+        problem = as_problem(error, logger)
         yield {"data": masked_json({"type": "error", **problem.data()})}
     yield {"data": "[DONE]"}

@@ -51,14 +51,18 @@ async def test_health_needs_no_token(ctx: RunContext) -> None:
         assert (await http.get("/readyz")).json() == {"status": "ready"}
 
 
-async def test_a_server_without_its_store_is_not_ready(ctx: RunContext) -> None:
+async def test_a_server_without_its_store_is_not_ready(ctx: RunContext, log: io.StringIO) -> None:
     """It lives, but turns and lists fail with an error that says so and names no file."""
-    store = BrokenStore(StoreError("disk full"))
+    store = BrokenStore(StoreError("/data/sessions.db: disk full"))
     async with serving(scripted(ctx, store=store)) as http:
         assert (await http.get("/healthz")).status_code == 200
         assert problem(await http.get("/readyz")) == (503, "store_unavailable")
         failed = await http.post("/chat", json={"input": "Hi"})
+        streamed = await http.post("/chat/stream", json={"input": "Hi"})
     assert problem(failed) == (503, "store_unavailable")
+    assert events(streamed)[-1]["error"]["type"] == "store_unavailable"
+    assert "/data" not in failed.text + streamed.text
+    assert log.getvalue().count("the session store failed: StoreError: /data/sessions.db") == 2
     assert failed.headers["retry-after"] == "1"
 
 
