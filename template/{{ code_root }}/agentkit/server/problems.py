@@ -66,8 +66,16 @@ class MaskedJson(JSONResponse):
 
 
 def masked_json(content: Any) -> str:
-    """Return data as JSON without known secrets."""
-    return mask_known(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+    """Return data as JSON without known secrets; numbers stay, whatever somebody's password is."""
+    return json.dumps(_masked(content), ensure_ascii=False, separators=(",", ":"))
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        return mask_known(value)
+    if isinstance(value, Mapping):
+        return {mask_known(str(key)): _masked(item) for key, item in value.items()}
+    return [_masked(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def busy(type: str, message: str, after: float = 1, status: int = 503) -> Problem:
@@ -79,7 +87,7 @@ def as_problem(error: Exception, logger: Logger) -> Problem:
     """Return what a client may know of an exception; where a store is, only the log says."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, StoreError) and not isinstance(error, StoreConflict):
+    if isinstance(error, StoreError):
         logger.error(f"the session store failed: {exception_text(error)}")
         return busy("store_unavailable", "sessions cannot be read or written; the log says why")
     if not isinstance(error, AgentkitError):

@@ -13,6 +13,7 @@ from ...messages import Message, Text, ToolCall
 from ...observability.redact import add_secret
 from ...observability.run_context import RunContext
 from ...server import ServerSettings
+from ...server.problems import masked_json
 from .serving import call, client, events, problem, remove, running, said, scripted, serving
 
 
@@ -191,6 +192,13 @@ async def test_secrets_in_an_answer_are_masked(ctx: RunContext) -> None:
     async with serving(scripted(ctx, *script)) as http:
         reply = await said(http, "What is the key?")
     assert reply["text"] == "It is ***."
+
+
+def test_a_secret_of_digits_breaks_no_number() -> None:
+    """The data stays JSON, and counts what it counted."""
+    add_secret("123456")
+    found = json.loads(masked_json({"tokens": 1234567, "text": "it is 123456", "a": [{"b": None}]}))
+    assert found == {"tokens": 1234567, "text": "it is ***", "a": [{"b": None}]}
 
 
 @pytest.mark.checklist("secrets")
