@@ -45,7 +45,7 @@ def measure(infos: list[AdapterInfo], settings: Settings, scratch: Path) -> dict
             for info in infos
         ]
         results = {server.info.name: {"streams": _start(server, ANSWER)} for server in servers}
-        for number in range(settings.repeat(5, 1)):
+        for number in range(settings.repeat(4, 1)):
             for server in servers:
                 row = results[server.info.name]["streams"]
                 _round(server, row, ANSWER, name=f"round-{number}", clients=CLIENTS, questions=1)
@@ -53,7 +53,7 @@ def measure(infos: list[AdapterInfo], settings: Settings, scratch: Path) -> dict
         for server in servers:
             row = results[server.info.name]["soak"] = _start(server, ANSWER)
             _round(server, row, ANSWER, name="soak", clients=CLIENTS, **soak)
-    slow: Json = {"slow": CLIENTS, "seconds": SLOW_SECONDS}
+    slow: Json = {"slow": CLIENTS, "seconds": SLOW_SECONDS, "limit": 20}
     for info in infos:
         with ServerProcess(info, settings.base(LONG_ANSWER), scratch) as server:
             row = results[info.name]["beside slow"] = _start(server, LONG_ANSWER)
