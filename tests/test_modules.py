@@ -46,7 +46,7 @@ PACKAGES = {
 }
 TOOLS = ["get_word", "fetch_page", "brave_search", "jina_read", "jina_search"]
 SUBSETS = [list(some) for size in (0, 1, 2, len(MODULES)) for some in combinations(MODULES, size)]
-CHANGES = [["mcp"], ["brave"], ["local_fetcher", "jina"], list(MODULES), [], ["jina", "mcp"]]
+CHANGES = [["mcp", "brave", "redis"], list(MODULES), [], ["jina", "server", "tracing"]]
 KEYS = {"BRAVE_API_KEY": "brave-0123456789", "JINA_API_KEY": "jina_0123456789abcdef"}
 OFFLINE = ("--model", "chat://offline/echo")
 IMPORTS = """

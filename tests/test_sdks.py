@@ -21,7 +21,7 @@ from test_names import answers_of
 
 PACKAGES = {name: "google.genai" if name == "google" else name for name in SDKS}
 USERS = {in_project(name, "src/my_agent") for name in (*USERS_FILES, *CONTAINER_FILES)}
-CHANGES = [["openai"], ["anthropic"], ["litellm"], list(SDKS), [], ["google", "openai"]]
+CHANGES = [["openai", "litellm"], list(SDKS), [], ["google", "anthropic"]]
 BUILD = """
 from my_agent.main import build_agent
 for model in {models}:
