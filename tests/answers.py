@@ -15,6 +15,7 @@ CONTAINER_FILES = ("Dockerfile", "compose.yaml", ".dockerignore")  # the user's,
 
 _ADAPTERS = "/agentkit/llm/providers"
 _TESTS = "/agentkit/tests"
+_SDK_LIMITS = f"{_TESTS}/llm/providers/sdk_limits.py"
 _FAKE_CLAUDE = (f"{_TESTS}/fake_messages.py", f"{_TESTS}/anthropic_*.py")
 _OPENAI_TESTS = (
     "",
@@ -31,18 +32,21 @@ SDKS: dict[str, tuple[str, ...]] = {
     "openai": (
         *(f"{_ADAPTERS}/openai{part}.py" for part in ("", "_reply", "_wire")),
         *(f"{_TESTS}/llm/providers/test_openai{part}.py" for part in _OPENAI_TESTS),
+        _SDK_LIMITS,
         f"{_TESTS}/fake_responses.py",
         f"{_TESTS}/responses_*.py",
     ),
     "anthropic": (
         f"{_ADAPTERS}/anthropic*.py",
         f"{_TESTS}/llm/providers/test_anthropic*.py",
+        _SDK_LIMITS,
         *_FAKE_CLAUDE,
     ),
     "google": (
         f"{_ADAPTERS}/google*.py",
         f"{_ADAPTERS}/gemini.py",
         f"{_TESTS}/llm/providers/test_google*.py",
+        _SDK_LIMITS,
         f"{_TESTS}/fake_gemini.py",
         f"{_TESTS}/gemini_*.py",
     ),
@@ -80,7 +84,7 @@ _WEB_API = (*_content("api_settings", "json_api"), *_ANY_CONTENT)
 _SESSION = "/agentkit/session"
 _ANY_SERVER = tuple(
     pattern.format(name)
-    for name in ("connections", "lease", "layered_store")
+    for name in ("store_clients", "lease", "layered_store")
     for pattern in (f"{_SESSION}/{{}}.py", f"{_TESTS}/session/test_{{}}.py")
 )
 MODULES: dict[str, tuple[str, ...]] = {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from copier import run_copy, run_update
 
-from sources import copy_sources
+from sources import CODE_ROOT, ROOT, copy_sources, matches, source_files
 
 _SETTINGS = {"user.name": "t", "user.email": "t@example.org", "commit.gpgsign": "false"}
 
@@ -47,6 +48,17 @@ def new_template(repository: Path, tag: str) -> Path:
     git(repository, "init", "--quiet")
     release(repository, tag)
     return repository
+
+
+def template_with(folder: Path, choices: Mapping[str, tuple[str, ...]]) -> Path:
+    """Make a template with two releases: a sample, and that with all files of some choices."""
+    new_template(folder, "v1.0.0")
+    for name in source_files():
+        if CODE_ROOT in name and any(matches(name, patterns) for patterns in choices.values()):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes((ROOT / name).read_bytes())
+    release(folder, "v1.1.0")
+    return folder
 
 
 def copy(repository: Path, project: Path, tag: str | None = None, **answers: Any) -> None:

@@ -12,9 +12,8 @@ import pytest
 from answers import MODULES, Answers, everything
 from conftest import Render
 from installed import needs_of
-from repositories import commit, copy, generate, git, new_template, update
-from repositories import release as tag_release
-from sources import CODE_ROOT, ROOT, expected_files, matches, owners_of, source_files
+from repositories import commit, copy, generate, git, template_with, update
+from sources import CODE_ROOT, ROOT, expected_files, owners_of
 from test_generated import run, start
 from test_names import answers_of
 from test_sdks import owned
@@ -179,13 +178,7 @@ def test_the_environment_example_names_the_keys_of_modules(render: Render, modul
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release with a sample of all files, and one with those of the modules."""
-    folder = new_template(tmp_path_factory.mktemp("modules") / "template", "v1.0.0")
-    for name in source_files():
-        if CODE_ROOT in name and any(matches(name, patterns) for patterns in MODULES.values()):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes((ROOT / name).read_bytes())
-    tag_release(folder, "v1.1.0")
-    return folder
+    return template_with(tmp_path_factory.mktemp("modules") / "template", MODULES)
 
 
 def test_changing_the_modules_leaves_nothing_behind(repository: Path, tmp_path: Path) -> None:

@@ -13,9 +13,8 @@ from agentkit.transport import HttpClients
 from answers import CONTAINER_FILES, SDKS
 from conftest import Render
 from installed import needs_of
-from repositories import changes, commit, contents, copy, generate, git, new_template, update
-from repositories import release as tag_release
-from sources import CODE_ROOT, ROOT, USERS_FILES, in_project, matches, source_files
+from repositories import changes, commit, contents, copy, generate, git, template_with, update
+from sources import USERS_FILES, in_project
 from test_generated import start
 from test_names import answers_of
 
@@ -44,13 +43,7 @@ def owned(project: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release with the SDKs' files and a sample of all others."""
-    folder = new_template(tmp_path_factory.mktemp("sdks") / "template", "v1.0.0")
-    for name in source_files():
-        if CODE_ROOT in name and any(matches(name, patterns) for patterns in SDKS.values()):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes((ROOT / name).read_bytes())
-    tag_release(folder, "v1.1.0")
-    return folder
+    return template_with(tmp_path_factory.mktemp("sdks") / "template", SDKS)
 
 
 @pytest.mark.parametrize("sdk", [None, *SDKS])

@@ -133,7 +133,7 @@ def _usage_text(usage: Usage) -> str:
     for name in ("cache_read_tokens", "cache_write_tokens", "reasoning_tokens"):
         if value := getattr(usage, name):
             text += f", {name}: {value}"
-    return f"{{{text}}}"
+    return "{" + text + "}"
 
 
 def _usd(cost: float | None) -> str:

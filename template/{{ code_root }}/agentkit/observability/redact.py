@@ -99,11 +99,14 @@ def mask_known(text: str) -> str:
 def split_known(text: str) -> tuple[str, str]:
     """Return the text without known secrets, and apart what at its end may be the start of one."""
     text = mask_known(text)
-    starts = {form[0] for form in _forms}
-    for index in range(max(0, len(text) - max(map(len, _forms), default=0)), len(text)):
-        if text[index] in starts and any(form.startswith(text[index:]) for form in _forms):
-            return text[:index], text[index:]
-    return text, ""
+    ends = [
+        length
+        for form in _forms
+        for length in range(1, min(len(form), len(text) + 1))
+        if text.endswith(form[:length])
+    ]
+    end = len(text) - max(ends, default=0)
+    return text[:end], text[end:]
 
 
 def mask(text: str) -> str:

@@ -9,11 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from ..errors import AgentkitError
+from .owner import POLL, RENEWAL
 from .store import Turns
-
-LEASE = 15.0  # seconds a turn stays taken after its process was last heard of
-RENEWAL = 5.0  # seconds between two signs of life
-POLL = 0.1  # seconds between two looks at a turn that another process holds
 
 Sleep = Callable[[float], Awaitable[object]]
 

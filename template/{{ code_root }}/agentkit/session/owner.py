@@ -6,6 +6,10 @@ import os
 import secrets
 import socket
 
+LEASE = 15.0  # seconds a turn stays taken after its process was last heard of
+RENEWAL = 5.0  # seconds between two signs of life
+POLL = 0.1  # seconds between two looks at a turn that another process holds
+
 
 def new_owner() -> str:
     """Return a name that says which process it belongs to, and that nobody else has."""

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from ..errors import ConfigError
 from ..observability.redact import error_message, exception_text
-from .connections import CONNECTIONS, TIMEOUT, Connections, Failure, check_url
+from .store_clients import CONNECTIONS, TIMEOUT, Failure, StoreClients, check_url
 
 # What brings the tables from each version to the next; agentkit_version holds the number of theirs.
 STEPS: tuple[tuple[str, ...], ...] = (
@@ -37,7 +37,7 @@ class PostgresServer:
 
     def __init__(self, url: str, sleep: Callable[[float], Awaitable[object]]) -> None:
         address = check_url(url, ("postgresql", "postgres", "postgresql+asyncpg"))
-        self._connections = Connections(_Driver(url), address, sleep)
+        self._connections = StoreClients(_Driver(url), address, sleep)
 
     async def rows(self, statement: str, **values: Any) -> Sequence[Any]:
         """Return the rows that a statement finds; `values` are those of its `:names`."""
@@ -63,7 +63,7 @@ class PostgresServer:
 
 
 class _Driver:
-    """What `Connections` needs to know of PostgreSQL."""
+    """What `StoreClients` needs to know of PostgreSQL."""
 
     def __init__(self, url: str) -> None:
         # asyncpg does not know the setting that some hosts put into their URLs.

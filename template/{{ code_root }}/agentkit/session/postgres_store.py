@@ -10,7 +10,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from ..errors import StoreError
-from .lease import LEASE, LeasedTurns
+from .lease import LeasedTurns
+from .owner import LEASE
 from .store import Row, Rows, SessionInfo, SessionInfos, conflict, row_from_json, row_to_json, utc
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError, StoreError
 from ..observability.redact import exception_text
 from . import redis_scripts as scripts
-from .connections import CONNECTIONS, TIMEOUT, Connections, Failure, check_url
-from .lease import LEASE, LeasedTurns
+from .lease import LeasedTurns
+from .owner import LEASE
 from .store import (
     TRIMMED,
     Compaction,
@@ -27,6 +27,7 @@ from .store import (
     row_to_json,
     utc,
 )
+from .store_clients import CONNECTIONS, TIMEOUT, Failure, StoreClients, check_url
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -60,7 +61,7 @@ class RedisSessionStore:
         self._prefix = prefix
         self._clock = clock
         address = check_url(url, ("redis", "rediss", "unix"))
-        self._server = Connections(_Driver(url, f"{prefix}:version"), address, sleep)
+        self._server = StoreClients(_Driver(url, f"{prefix}:version"), address, sleep)
         self._turns = LeasedTurns(_Leases(self._server, f"{prefix}:turn:"), sleep)
 
     async def load(self, id: str, after: int = 0) -> Rows:
@@ -140,7 +141,7 @@ class RedisSessionStore:
 
 
 class _Leases:
-    def __init__(self, server: Connections[Redis], prefix: str) -> None:
+    def __init__(self, server: StoreClients[Redis], prefix: str) -> None:
         self._server = server
         self._prefix = prefix
 
@@ -174,7 +175,7 @@ class _Driver:
                 timeout=TIMEOUT,
                 socket_timeout=TIMEOUT,
                 socket_connect_timeout=TIMEOUT,
-                retry=Retry(NoBackoff(), 0),  # `Connections` tries again
+                retry=Retry(NoBackoff(), 0),  # `StoreClients` tries again
             )
         except (ValueError, TypeError):  # their texts may quote the password
             raise ConfigError(
@@ -202,7 +203,7 @@ class _Driver:
 
 
 async def _run(
-    server: Connections[Redis], script: str, keys: Sequence[str], *arguments: Any
+    server: StoreClients[Redis], script: str, keys: Sequence[str], *arguments: Any
 ) -> Any:
     async def run(client: Redis) -> Any:
         return await client.register_script(script)(keys=keys, args=arguments)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import AgentkitError, StoreError
-from .owner import is_dead, new_owner
+from .owner import LEASE, POLL, RENEWAL, is_dead, new_owner
 from .sqlite_schema import prepare
 from .sqlite_worker import SqliteWorker
 from .store import (
@@ -29,10 +29,6 @@ from .store import (
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
-
-LEASE = 15.0  # seconds a turn stays taken after its process was last heard of
-RENEWAL = 5.0  # seconds between two signs of life
-POLL = 0.1  # seconds between two looks at a turn that another process holds
 
 
 class SqliteSessionStore:

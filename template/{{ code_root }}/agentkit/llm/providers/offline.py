@@ -46,7 +46,7 @@ class ScriptedProvider:
         reply = await self.complete(request)
         text = reply.message.text
         least = len(text) // MOST_PIECES
-        for piece in re.findall(rf"(?s).{{{least}}}\S*\s*|.+", text):
+        for piece in re.findall("(?s).{" + str(least) + r"}\S*\s*|.+", text):
             if piece:
                 yield TextDelta(piece)
         yield reply

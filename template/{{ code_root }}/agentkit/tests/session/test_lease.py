@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from ...errors import StoreError
-from ...session.lease import LEASE, POLL, LeasedTurns
+from ...session.lease import LeasedTurns
+from ...session.owner import LEASE, POLL
 
 
 class Server:

@@ -14,7 +14,8 @@ import pytest
 from ...errors import ConfigError, StoreError
 from ...messages import Message
 from ...session import sqlite_schema
-from ...session.sqlite_store import LEASE, SqliteSessionStore
+from ...session.owner import LEASE
+from ...session.sqlite_store import SqliteSessionStore
 from .conversations import user
 from .store_process import run_process
 

@@ -3,112 +3,36 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from typing import Any
 
-import httpx2
 import pytest
 
-from ....errors import BadRequest, LlmError, MalformedReply
-from ....llm.model_uri import ModelURI
-from ....llm.provider import Provider, Request, create_provider
-from ....messages import Message, Reply
-from ....transport import HttpClients
-from ...odd_bodies import OddBody, bomb, endless, respond
+from ....errors import MalformedReply
+from ...odd_bodies import OddBody, respond
+from .sdk_limits import *  # noqa: F403
+from .sdk_limits import Api, ask, provider
 
-HELLO = [Message.user("hello")]
-GZIP = {"content-encoding": "gzip"}
-URI = "google/gemini-3.8-flash?apiKey=AIza-test-0123456789"
 PARTS: list[Any] = [{"text": "hi"}]
 REPLY = {"candidates": [{"content": {"parts": PARTS}, "finishReason": "STOP"}]}
 WHOLE = json.dumps(REPLY).encode()
-EVENTS = b"data: " + WHOLE + b"\n\n"
-
-
-def provider(transport: httpx2.AsyncBaseTransport, uri: str = URI) -> Provider:
-    return create_provider(ModelURI.parse(uri), HttpClients(transport))
-
-
-async def ask(made: Provider, streaming: bool) -> Reply:
-    """Return the reply to a small request."""
-    if not streaming:
-        return await made.complete(Request(HELLO))
-    reply = [event async for event in made.stream(Request(HELLO))][-1]
-    assert isinstance(reply, Reply)
-    return reply
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "headers", "kind"),
-    [
-        (endless(b"{"), 200, {}, MalformedReply),
-        (endless(b"data: {"), 200, {}, MalformedReply),
-        (bomb(40), 200, GZIP, MalformedReply),
-        (endless(b"{"), 400, {}, BadRequest),
-        (bomb(40), 400, GZIP, BadRequest),
-        (OddBody([b"<html>Login</html>"]), 200, {"content-type": "text/html"}, MalformedReply),
-    ],
+KEY = "AIza-test-0123456789"
+API = Api(
+    "google/gemini-3.8-flash", KEY, ("x-goog-api-key", KEY), WHOLE, b"data: " + WHOLE + b"\n\n"
 )
-@pytest.mark.parametrize("streaming", [False, True])
-async def test_what_is_no_reply_is_left_and_told(
-    body: OddBody, status: int, headers: dict[str, str], kind: type, streaming: bool
-) -> None:
-    """Bodies without an end, and pages for people; the SDK would read them all."""
-    with pytest.raises(LlmError, match=r"longer than|answered 400|sent no JSON") as caught:
-        await ask(provider(respond(body, status, headers)), streaming)
-    assert type(caught.value) is kind
-    assert body.is_closed
 
 
-@pytest.mark.virtual_time
-async def test_the_reply_is_there_when_the_server_said_so() -> None:
-    """It may keep the connection open after a reason to end."""
-    body = OddBody([EVENTS], hangs=True)
-    reply = await ask(provider(respond(body, headers={"content-type": "text/event-stream"})), True)
-    assert reply.message.text == "hi"
-    assert body.hung < 5
-    assert body.is_closed
-
-
-async def test_a_byte_order_mark_does_no_harm() -> None:
-    """Neither before a stream nor before JSON."""
-    for streaming, content in ((True, EVENTS), (False, WHOLE)):
-        kind = "text/event-stream" if streaming else "application/json"
-        body = OddBody([b"\xef\xbb\xbf" + content])
-        made = provider(respond(body, headers={"content-type": kind}))
-        assert (await ask(made, streaming)).message.text == "hi"
-
-
-@pytest.mark.parametrize(
-    ("query", "header", "value"),
-    [
-        ("", "authorization", f"Basic {b64encode(b'user:secret-word').decode()}"),
-        ("apiKey=sk-test-0123456789", "x-goog-api-key", "sk-test-0123456789"),
-    ],
-)
-async def test_a_key_wins_over_the_password_of_an_address(
-    query: str, header: str, value: str
-) -> None:
-    """One of them goes out, and the address without either."""
-    seen: list[httpx2.Request] = []
-
-    def handle(request: httpx2.Request) -> httpx2.Response:
-        seen.append(request)
-        return httpx2.Response(200, content=WHOLE, headers={"content-type": "application/json"})
-
-    uri = f"{URI.partition('?')[0]}?baseURL=http://user:secret-word@h/v1&{query}"
-    await ask(provider(httpx2.MockTransport(handle), uri.rstrip("&")), False)
-    assert seen[0].headers[header] == value
-    assert not (query and "Basic" in str(seen[0].headers))
-    assert (seen[0].url.host, seen[0].url.userinfo) == ("h", b"")
+@pytest.fixture
+def api() -> Api:
+    """What the shared tests send."""
+    return API
 
 
 async def test_ids_that_come_twice_are_made_unique() -> None:
     """A result is paired by its call's id."""
     parts = [{"functionCall": {"name": "f", "id": given}} for given in ("x_2", "x", "x")]
     reply: dict[str, Any] = {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}
-    made = await ask(provider(respond(OddBody([json.dumps(reply).encode()]))), False)
+    made = await ask(provider(respond(OddBody([json.dumps(reply).encode()])), API.uri), False)
     assert [call.id for call in made.message.tool_calls] == ["x_2", "x", "x_3"]
     reply["candidates"][0]["content"] = {"parts": parts * 43}
     with pytest.raises(MalformedReply, match="more than 128 calls"):
-        await ask(provider(respond(OddBody([json.dumps(reply).encode()]))), False)
+        await ask(provider(respond(OddBody([json.dumps(reply).encode()])), API.uri), False)

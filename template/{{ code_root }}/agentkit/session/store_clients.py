@@ -55,7 +55,7 @@ class _Entry(Generic[Client]):
         self.ready = False
 
 
-class Connections(Generic[Client]):
+class StoreClients(Generic[Client]):
     """Runs work with a client; `address` is what errors call the server."""
 
     def __init__(

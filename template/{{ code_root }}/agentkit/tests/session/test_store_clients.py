@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from ...errors import ConfigError, StoreConflict, StoreError
-from ...session.connections import Connections, Failure, check_url
+from ...session.store_clients import Failure, StoreClients, check_url
 
 
 class Lost(Exception):
@@ -49,17 +49,17 @@ class Driver:
             raise self.error()
 
 
-def connections(driver: Driver, sleeps: list[float] | None = None) -> Connections[Client]:
+def clients(driver: Driver, sleeps: list[float] | None = None) -> StoreClients[Client]:
     async def sleep(seconds: float) -> None:
         (sleeps if sleeps is not None else []).append(seconds)
 
-    return Connections(driver, "db://server/1", sleep)
+    return StoreClients(driver, "db://server/1", sleep)
 
 
 async def test_a_client_is_made_and_prepared_once() -> None:
     """However many tasks use it first."""
     driver = Driver()
-    server = connections(driver)
+    server = clients(driver)
 
     async def work(client: Client) -> None:
         client.events.append("work")
@@ -78,7 +78,7 @@ async def test_a_lost_connection_is_tried_again() -> None:
     async def work(client: Client) -> str:
         return "done"
 
-    assert await connections(driver, sleeps).run(work) == "done"
+    assert await clients(driver, sleeps).run(work) == "done"
     first, second = sleeps
     assert 0.3 <= first < second <= 0.72
 
@@ -90,7 +90,7 @@ async def test_a_server_that_stays_away_is_one_clear_error() -> None:
     async def work(client: Client) -> None:
         pytest.fail("it is not prepared")
 
-    server = connections(driver)
+    server = clients(driver)
     with pytest.raises(StoreError) as caught:
         await server.run(work)
     assert str(caught.value) == (
@@ -107,14 +107,14 @@ async def test_other_failures_are_not_tried_again(error: type[Exception]) -> Non
         pytest.fail("it failed before")
 
     with pytest.raises(StoreConflict if error is StoreConflict else StoreError):
-        await connections(driver).run(work)
+        await clients(driver).run(work)
     assert driver.down == 0
 
 
 def test_each_event_loop_has_a_client_of_its_own() -> None:
     """A connection belongs to the loop that it was made in."""
     driver = Driver()
-    server = connections(driver)
+    server = clients(driver)
 
     async def work(client: Client) -> None:
         client.events.append("work")
