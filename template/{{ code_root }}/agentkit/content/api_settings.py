@@ -21,8 +21,8 @@ def resolve_api_key(api: str, key: str | None, variable: str, where: str) -> str
     key = (key or "").strip() or os.environ.get(variable, "").strip()
     if not key:
         raise ConfigError(
-            f"{variable} is not set, and {api} needs a key. Set it (export {variable}=…, or in "
-            f".env) or pass api_key=…; keys are at {where}"
+            f"{variable} is not set, and {api} needs a key. Set it in the environment or in "
+            f".env, or give it as api_key; keys are at {where}"
         )
     add_secret(key)
     if not re.fullmatch(r"[!-~]+", key):  # a header cannot carry it

@@ -116,7 +116,7 @@ def resolve_key(uri: ModelURI, variable: str | None) -> str | None:
     if variable is None or uri.base_url is not None:
         return None
     raise ConfigError(
-        f"{name} is not set, and {uri.provider} needs a key. Set it (export {name}=…, or in .env), "
+        f"{name} is not set, and {uri.provider} needs a key. Set it in the environment or in .env, "
         "or try without a key: --model chat://offline/echo"
     )
 

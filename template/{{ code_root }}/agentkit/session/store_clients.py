@@ -122,7 +122,8 @@ def check_url(url: str, schemes: tuple[str, ...]) -> str:
         scheme = parts.scheme if "," in parts.netloc or parts.port != 0 else ""
     except ValueError:  # no port but a piece of a password, for example
         scheme = ""
-    if scheme not in schemes:
+    # Without the slashes a driver would take what it finds on this machine.
+    if scheme not in schemes or not url.lower().startswith(f"{scheme}://"):
         raise ConfigError(
             f"the URL of a session store must be {' or '.join(f'{name}://' for name in schemes)}"
             "user@host:port/name; encode what is special in a password (/ is %2F)"

@@ -144,6 +144,7 @@ def test_errors_name_the_server_without_a_secret(url: str, shown: str) -> None:
     [
         *("", "hunter22", "http://:hunter22@host", "redis://[:hunter22@host"),
         "redis://ann:hunter22/x@host",  # a slash that is not encoded
+        *("redis:hunter22", "redis:/host:hunter22"),  # two slashes are missing
     ],
 )
 def test_a_url_that_is_wrong_is_refused(url: str) -> None:
